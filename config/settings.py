@@ -1,0 +1,301 @@
+"""
+Every setting, from the environment; README.md lists the variables.
+
+Without any variable set this is a safe production configuration that refuses to
+start until it is told its secrets; `DEMO=true` is what `make run` uses.
+"""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import environ
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_lazy as _
+
+from config import embedded, environment
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# What runs here ---------------------------------------------------------------
+
+DEMO = environment.flag("DEMO", default=False)
+DEBUG = environment.flag("DEBUG", default=False)
+SECRET_KEY = environment.secret(
+    "SECRET_KEY", least_length=50, default="demo-only-" * 5 if DEMO else None
+)
+SECRET_KEY_FALLBACKS = environment.words("SECRET_KEY_FALLBACKS")
+SITE_URL = environment.text(
+    "SITE_URL", "http://127.0.0.1:8000" if DEMO else None
+).rstrip("/")
+SITE_NAME = "Corehour"
+if urlsplit(SITE_URL).scheme not in {"http", "https"} or not urlsplit(SITE_URL).netloc:
+    raise ImproperlyConfigured("SITE_URL: write it as https://corehour.example.")
+if DEBUG and not DEMO:
+    raise ImproperlyConfigured("DEBUG shows secrets: it is only for DEMO=true.")
+IS_HTTPS = SITE_URL.startswith("https://")
+if not (IS_HTTPS or DEMO):
+    raise ImproperlyConfigured("SITE_URL: a site that takes money needs https.")
+_host = urlsplit(SITE_URL).hostname or ""
+ALLOWED_HOSTS = environment.words(
+    "ALLOWED_HOSTS", f"{_host},127.0.0.1,localhost" if DEMO else _host
+)
+CSRF_TRUSTED_ORIGINS = environment.words("CSRF_TRUSTED_ORIGINS", SITE_URL)
+DEMO_CLOCK_FILE = str(embedded.home() / "clock") if DEMO else None
+
+INSTALLED_APPS = [
+    "marketplace",
+    "workspaces",
+    "billing",
+    "catalog",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.humanize",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "django.forms",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
+    "csp",
+    "django_htmx",
+    "djmoney",
+    "djmoney.contrib.exchange",
+    "post_office",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "allauth.usersessions.middleware.UserSessionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "marketplace.middleware.PersonalPagesMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "marketplace.context_processors.site",
+            ],
+        },
+    },
+]
+FORM_RENDERER = "marketplace.forms.ComponentRenderer"
+
+# Data -------------------------------------------------------------------------
+
+_env = environ.Env()
+DATABASES = {
+    "default": {
+        **_env.db_url("DATABASE_URL", default=embedded.database_url()),
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {
+            "options": (
+                "-c lock_timeout=3s -c statement_timeout=60s"
+                " -c idle_in_transaction_session_timeout=30s"
+            ),
+        },
+    },
+}
+if DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql":
+    raise ImproperlyConfigured("DATABASE_URL: only PostgreSQL is supported.")
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_URL = environment.text("REDIS_URL", embedded.redis_url())
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL.replace("redis+socket://", "unix://"),
+        "OPTIONS": {"socket_timeout": 2, "socket_connect_timeout": 2},
+        "KEY_PREFIX": "corehour",
+    },
+}
+
+CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://")
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 600,
+    "unacked_restore_interval": 5,
+    "unacked_restore_throttle": 1,
+    "socket_timeout": 5,
+    "socket_connect_timeout": 2,
+}
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_TIME_LIMIT = 240
+CELERY_TASK_DEFAULT_QUEUE = "corehour"
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TIMEZONE = "UTC"
+
+# People -----------------------------------------------------------------------
+
+AUTH_USER_MODEL = "marketplace.User"
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "allauth.account.auth_backends.AuthenticationBackend",
+]
+_validators = "django.contrib.auth.password_validation"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"{_validators}.UserAttributeSimilarityValidator"},
+    {"NAME": f"{_validators}.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": f"{_validators}.CommonPasswordValidator"},
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "marketplace:dashboard"
+ACCOUNT_LOGOUT_REDIRECT_URL = "marketplace:home"
+ACCOUNT_ADAPTER = "marketplace.adapters.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+ACCOUNT_EMAIL_NOTIFICATIONS = True
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_CHANGE_EMAIL = True
+ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
+ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True
+ACCOUNT_SIGNUP_FORM_HONEYPOT_FIELD = "website"
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if IS_HTTPS else "http"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_TOTP_ISSUER = SITE_NAME
+ALLAUTH_TRUSTED_PROXY_COUNT = environment.number(
+    "TRUSTED_PROXY_COUNT", default=0, least=0, most=5
+)
+
+# Money ------------------------------------------------------------------------
+
+CURRENCIES = ("USD", "EUR", "GBP")
+CURRENCY_CHOICES = [(code, code) for code in CURRENCIES]
+EXCHANGE_BACKEND = "djmoney.contrib.exchange.backends.base.SimpleExchangeBackend"
+PAYMENT_GATEWAY = environment.choice(
+    "PAYMENT_GATEWAY",
+    default="sandbox" if DEMO else "stripe",
+    options={"sandbox", "stripe"},
+)
+if PAYMENT_GATEWAY == "sandbox" and not DEMO:
+    raise ImproperlyConfigured("PAYMENT_GATEWAY=sandbox gives money away: DEMO only.")
+SANDBOX_WEBHOOK_SECRET = environment.secret(
+    "SANDBOX_WEBHOOK_SECRET", least_length=16, default="whsec_demo_only_not_a_secret"
+)
+_needs_stripe = PAYMENT_GATEWAY == "stripe"
+STRIPE_SECRET_KEY = environment.text(
+    "STRIPE_SECRET_KEY", None if _needs_stripe else ""
+)
+STRIPE_WEBHOOK_SECRETS = environment.words("STRIPE_WEBHOOK_SECRETS")
+if _needs_stripe and not STRIPE_WEBHOOK_SECRETS:
+    raise ImproperlyConfigured("Set STRIPE_WEBHOOK_SECRETS (comma-separated whsec_…).")
+
+# Mail: a row first (the outbox), sent by a task ---------------------------------
+
+EMAIL_BACKEND = "post_office.EmailBackend"
+DEFAULT_FROM_EMAIL = environment.text(
+    "DEFAULT_FROM_EMAIL", f"{SITE_NAME} <hello@{_host}>"
+)
+SERVER_EMAIL = DEFAULT_FROM_EMAIL
+_mail = _env.email_url("EMAIL_URL", default="dummymail://" if DEMO else "smtp://")
+EMAIL_HOST = _mail.get("EMAIL_HOST") or "localhost"
+EMAIL_PORT = _mail.get("EMAIL_PORT") or 25
+EMAIL_HOST_USER = _mail.get("EMAIL_HOST_USER") or ""
+EMAIL_HOST_PASSWORD = _mail.get("EMAIL_HOST_PASSWORD") or ""
+EMAIL_USE_TLS = _mail.get("EMAIL_USE_TLS", False)
+EMAIL_USE_SSL = _mail.get("EMAIL_USE_SSL", False)
+EMAIL_TIMEOUT = 10
+POST_OFFICE = {
+    "BACKENDS": {"default": _mail["EMAIL_BACKEND"]},
+    "DEFAULT_PRIORITY": "medium",
+    "MAX_RETRIES": 8,
+}
+
+# Language ---------------------------------------------------------------------
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English")), ("es", _("Spanish")), ("id", _("Indonesian"))]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+USE_I18N = True
+USE_THOUSAND_SEPARATOR = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+# Files and security -----------------------------------------------------------
+
+STATIC_URL = "/static/"
+STATIC_ROOT = environment.text("STATIC_ROOT", str(embedded.home() / "static"))
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "manifest-src": [SELF],
+        # Chrome applies form-action to redirects, and top-ups redirect to Stripe.
+        "form-action": [SELF, "https://checkout.stripe.com"],
+        "frame-ancestors": [NONE],
+        "base-uri": [NONE],
+        "object-src": [NONE],
+    },
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "strict-origin-when-cross-origin"
+SECURE_SSL_REDIRECT = IS_HTTPS
+SECURE_HSTS_SECONDS = 31_536_000 if IS_HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = IS_HTTPS
+SECURE_HSTS_PRELOAD = IS_HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+if ALLAUTH_TRUSTED_PROXY_COUNT:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = IS_HTTPS
+SESSION_COOKIE_NAME = "__Host-session" if IS_HTTPS else "session"
+CSRF_COOKIE_NAME = "__Host-csrf" if IS_HTTPS else "csrf"
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
+DEFAULT_EXCEPTION_REPORTER_FILTER = "config.reports.ReporterFilter"
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "INFO"},
+}

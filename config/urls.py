@@ -1,0 +1,19 @@
+from django.conf.urls.i18n import i18n_patterns
+from django.contrib import admin
+from django.urls import include, path
+
+from config.health import healthz
+
+urlpatterns = [
+    path("healthz", healthz, name="healthz"),
+    path("admin/", admin.site.urls),
+    path("webhooks/", include("billing.webhook_urls")),
+    *i18n_patterns(
+        path("account/", include("allauth.urls")),
+        path("", include("marketplace.urls")),
+        path("", include("catalog.urls")),
+        path("", include("billing.urls")),
+        path("", include("workspaces.urls")),
+        prefix_default_language=False,
+    ),
+]
