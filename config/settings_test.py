@@ -1,0 +1,19 @@
+"""
+The settings of the tests: the demo's, minus what only costs time.
+"""
+
+import os
+
+os.environ.update(DEMO="true", PAYMENT_GATEWAY="sandbox")
+
+from config.settings import *  # noqa: E402, F403
+
+# The processes of a parallel run share one Valkey and one folder, but nothing in them.
+_number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+CACHES["default"]["LOCATION"] += f"?db={_number}"  # noqa: F405
+CELERY_BROKER_URL += f"?virtual_host={_number}"  # noqa: F405
+DEMO_CLOCK_FILE = f"{DEMO_CLOCK_FILE}-{_number}"  # noqa: F405
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+STORAGES["staticfiles"]["BACKEND"] = (  # noqa: F405
+    "django.contrib.staticfiles.storage.StaticFilesStorage"
+)
