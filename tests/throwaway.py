@@ -24,6 +24,8 @@ def main() -> None:
         with (place / "log").open("wb") as log:
             servers.append(cluster.start(log))
             servers.append(valkey.start(place, log, append_only=False))
+            cluster.wait_until_ready(servers[0])
+            valkey.wait_until_ready(place, servers[1])
         urls = {
             "COREHOUR_HOME": str(place),
             "DATABASE_URL": embedded.database_url(place),

@@ -15,6 +15,12 @@ POSTGRES_SOCKET = ".s.PGSQL.5432"
 SOCKET_PATH_LIMIT = 107
 
 
+class CannotStart(Exception):
+    """
+    A service did not start; the message says why and what to do.
+    """
+
+
 def home() -> Path:
     """
     Return the folder of this checkout's data: COREHOUR_HOME, or .local.

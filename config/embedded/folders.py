@@ -5,8 +5,10 @@ Private folders: made, never taken over.
 import os
 from pathlib import Path
 
+from config.embedded import CannotStart
 
-class FolderNotOurs(Exception):
+
+class FolderNotOurs(CannotStart):
     """
     A folder that has to be private belongs to somebody else or is open to others.
     """

