@@ -196,6 +196,9 @@ ALLAUTH_TRUSTED_PROXY_COUNT = environment.number(
 
 CURRENCIES = ("USD", "EUR", "GBP")
 CURRENCY_CHOICES = [(code, code) for code in CURRENCIES]
+PRICE_STALE_DAYS = environment.number(
+    "PRICE_STALE_DAYS", default=30, least=1, most=365
+)
 EXCHANGE_BACKEND = "djmoney.contrib.exchange.backends.base.SimpleExchangeBackend"
 PAYMENT_GATEWAY = environment.choice(
     "PAYMENT_GATEWAY",

@@ -1,0 +1,20 @@
+from catalog.models.guides import Workload, WorkloadBlock, WorkloadGpu, WorkloadText
+from catalog.models.hardware import GpuModel, Region
+from catalog.models.offers import Offer, OfferPrice, Supplier
+from catalog.models.software import BaseModel, Image, Method, StoragePlan
+
+__all__ = [
+    "BaseModel",
+    "GpuModel",
+    "Image",
+    "Method",
+    "Offer",
+    "OfferPrice",
+    "Region",
+    "StoragePlan",
+    "Supplier",
+    "Workload",
+    "WorkloadBlock",
+    "WorkloadGpu",
+    "WorkloadText",
+]

@@ -1,0 +1,221 @@
+"""
+Who rents out what, where, and at which price since when.
+
+An offer has no price of its own: its price is the version in `OfferPrice` that is
+valid at the moment in question. Versions are only ever added, so what a page showed
+last month can be shown again, a price can be scheduled, and a running rental is never
+repriced. `Offer.objects.live(at).cheapest_first()` is the one way to find the best
+ask: every "from" price on every page comes from it.
+"""
+
+from datetime import datetime, timedelta
+from typing import Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, FilteredRelation, Q
+from django.utils.translation import gettext_lazy as _
+from djmoney.models.fields import MoneyField
+from djmoney.money import Money
+
+from catalog.models.hardware import GpuModel, Region
+
+
+def _valid(at: datetime, prefix: str = "") -> Q:
+    """
+    Match the price version that is valid at `at`: its period is half-open.
+    """
+    return Q(**{f"{prefix}valid_from__lte": at}) & (
+        Q(**{f"{prefix}valid_to__isnull": True}) | Q(**{f"{prefix}valid_to__gt": at})
+    )
+
+
+class Supplier(models.Model):
+    """
+    A business that rents out its nodes here.
+    """
+
+    slug = models.SlugField(_("slug"), unique=True)
+    name = models.CharField(_("name"), max_length=60, unique=True)
+    is_verified = models.BooleanField(_("verified"), default=False)
+    is_demo = models.BooleanField(
+        _("demo"), default=False, help_text=_("Invented: pages say so.")
+    )
+
+    class Meta:
+        verbose_name = _("supplier")
+        verbose_name_plural = _("suppliers")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class OfferQuerySet(models.QuerySet["Offer"]):
+    def with_price(self, at: datetime) -> Self:
+        """
+        Add what one GPU costs an hour at `at`, and since when that is known.
+
+        Annotates `price_id`, `hourly_amount`, `hourly_currency`, `price_as_of` (when
+        somebody last said that it is true) and `is_stale`; all are null for an offer
+        that has no price yet.
+        """
+        if "price_id" in self.query.annotations:
+            return self
+        freshest = at - timedelta(days=settings.PRICE_STALE_DAYS)
+        return self.annotate(
+            _price=FilteredRelation("prices", condition=_valid(at, "prices__")),
+            price_id=F("_price__pk"),
+            hourly_amount=F("_price__hourly_price"),
+            hourly_currency=F("_price__hourly_price_currency"),
+            price_as_of=F("_price__confirmed_at"),
+            is_stale=models.ExpressionWrapper(
+                Q(_price__confirmed_at__lt=freshest), models.BooleanField()
+            ),
+        )
+
+    def live(self, at: datetime) -> Self:
+        """
+        Keep the offers that can be reserved at `at` for a price that is still true.
+
+        The price's annotations come with it, see `with_price`.
+        """
+        return self.with_price(at).filter(
+            Q(available_until__isnull=True) | Q(available_until__gt=at),
+            is_listed=True,
+            free_nodes__gt=0,
+            price_id__isnull=False,
+            is_stale=False,
+        )
+
+    def cheapest_first(self) -> Self:
+        """
+        Sort by price of a GPU-hour; of equal asks the older one comes first.
+        """
+        return self.order_by("hourly_amount", "listed_at", "pk")
+
+
+OfferManager = models.Manager.from_queryset(OfferQuerySet)
+
+
+class Offer(models.Model):
+    """
+    A supplier's equal nodes with one kind of GPU in one region.
+
+    `free_nodes` is what can be reserved now. It only changes by the guarded updates
+    of `catalog.services`, never by saving an object that was read before.
+    """
+
+    supplier = models.ForeignKey(
+        Supplier, models.PROTECT, related_name="offers", verbose_name=_("supplier")
+    )
+    gpu = models.ForeignKey(
+        GpuModel, models.PROTECT, related_name="offers", verbose_name=_("GPU")
+    )
+    region = models.ForeignKey(
+        Region, models.PROTECT, related_name="offers", verbose_name=_("region")
+    )
+    gpus_per_node = models.PositiveSmallIntegerField(_("GPUs per node"), default=1)
+    nodes = models.PositiveIntegerField(_("nodes"))
+    free_nodes = models.PositiveIntegerField(_("free nodes"))
+    available_until = models.DateTimeField(_("available until"), null=True, blank=True)
+    is_listed = models.BooleanField(_("listed"), default=True)
+    listed_at = models.DateTimeField(_("listed at"))
+
+    objects = OfferManager()
+
+    class Meta:
+        verbose_name = _("offer")
+        verbose_name_plural = _("offers")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["supplier", "gpu", "region", "gpus_per_node"],
+                name="offer_unique_per_supplier_gpu_region_size",
+            ),
+            models.CheckConstraint(
+                condition=Q(free_nodes__gte=0, free_nodes__lte=F("nodes")),
+                name="offer_free_nodes_within_nodes",
+            ),
+            models.CheckConstraint(
+                condition=Q(gpus_per_node__gte=1, gpus_per_node__lte=16),
+                name="offer_gpus_per_node_sane",
+            ),
+        ]
+        indexes = [models.Index(fields=["gpu", "region"], name="offer_gpu_region")]
+
+    def __str__(self) -> str:
+        return _("Offer %(number)s") % {"number": self.pk}
+
+    def hourly_price(self, at: datetime) -> Money:
+        """
+        Return the price of one GPU for an hour at `at`.
+
+        :raises OfferPrice.DoesNotExist: if it has no price then
+        """
+        return self.prices.get(_valid(at)).hourly_price
+
+
+class OfferPrice(models.Model):
+    """
+    What one GPU of an offer costs an hour from a moment on: a version, never edited.
+
+    A trigger keeps `valid_to` (the next version's `valid_from`) and refuses every
+    change but a later `confirmed_at`, and every deletion.
+    """
+
+    offer = models.ForeignKey(
+        Offer, models.PROTECT, related_name="prices", verbose_name=_("offer")
+    )
+    hourly_price = MoneyField(
+        _("price per GPU-hour"),
+        max_digits=14,
+        decimal_places=6,
+        default_currency="USD",
+        currency_choices=settings.CURRENCY_CHOICES,
+        help_text=_("For one GPU, ex tax."),
+    )
+    valid_from = models.DateTimeField(_("valid from"))
+    valid_to = models.DateTimeField(
+        _("valid to"), null=True, blank=True, editable=False
+    )
+    confirmed_at = models.DateTimeField(
+        _("confirmed at"),
+        help_text=_("When somebody last said that this price is true."),
+    )
+    created_at = models.DateTimeField(_("entered at"))
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("entered by"),
+    )
+    reason = models.CharField(_("reason"), max_length=200, blank=True)
+
+    class Meta:
+        verbose_name = _("price version")
+        verbose_name_plural = _("price versions")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["offer", "valid_from"], name="offerprice_unique_valid_from"
+            ),
+            models.UniqueConstraint(
+                fields=["offer"],
+                condition=Q(valid_to__isnull=True),
+                name="offerprice_one_without_end",
+            ),
+            models.CheckConstraint(
+                condition=Q(hourly_price__gt=0), name="offerprice_price_positive"
+            ),
+            models.CheckConstraint(
+                condition=Q(hourly_price_currency__in=settings.CURRENCIES),
+                name="offerprice_currency_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(valid_to__isnull=True) | Q(valid_to__gt=F("valid_from")),
+                name="offerprice_period_forward",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return _("Price version %(number)s") % {"number": self.pk}
