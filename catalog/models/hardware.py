@@ -6,13 +6,12 @@ from decimal import Decimal
 
 from django.db import models
 from django.db.models import Q
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 
-def _tflops(name: Promise) -> "models.DecimalField[Decimal | None, Decimal | None]":
+def _tflops(precision: str) -> "models.DecimalField[Decimal | None, Decimal | None]":
     return models.DecimalField(
-        name,
+        precision,
         max_digits=7,
         decimal_places=1,
         null=True,
@@ -45,10 +44,10 @@ class GpuModel(models.Model):
     bandwidth_gbs = models.PositiveIntegerField(
         _("memory bandwidth"), help_text=_("GB/s of one GPU.")
     )
-    fp16_tflops = _tflops(_("FP16"))
-    bf16_tflops = _tflops(_("BF16"))
-    fp8_tflops = _tflops(_("FP8"))
-    fp32_tflops = _tflops(_("FP32"))
+    fp16_tflops = _tflops("FP16")
+    bf16_tflops = _tflops("BF16")
+    fp8_tflops = _tflops("FP8")
+    fp32_tflops = _tflops("FP32")
     tdp_w = models.DecimalField(
         _("power limit"), max_digits=6, decimal_places=1, help_text=_("Watts.")
     )

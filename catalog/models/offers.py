@@ -9,7 +9,7 @@ ask: every "from" price on every page comes from it.
 """
 
 from datetime import datetime, timedelta
-from typing import Self
+from typing import ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -165,7 +165,7 @@ class OfferPrice(models.Model):
     offer = models.ForeignKey(
         Offer, models.PROTECT, related_name="prices", verbose_name=_("offer")
     )
-    hourly_price = MoneyField(
+    hourly_price: "models.Field[Money, Money]" = MoneyField(
         _("price per GPU-hour"),
         max_digits=14,
         decimal_places=6,
@@ -191,6 +191,8 @@ class OfferPrice(models.Model):
         verbose_name=_("entered by"),
     )
     reason = models.CharField(_("reason"), max_length=200, blank=True)
+
+    objects: ClassVar["models.Manager[OfferPrice]"] = models.Manager()
 
     class Meta:
         verbose_name = _("price version")

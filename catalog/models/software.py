@@ -2,12 +2,15 @@
 What runs on a rented machine and where its data stays.
 """
 
+from typing import ClassVar
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from djmoney.models.fields import MoneyField
+from djmoney.money import Money
 
 
 class Method(models.TextChoices):
@@ -23,7 +26,7 @@ class StoragePlan(models.Model):
 
     slug = models.SlugField(_("slug"), unique=True)
     name = models.CharField(_("name"), max_length=60, unique=True)
-    monthly_price = MoneyField(
+    monthly_price: "models.Field[Money, Money]" = MoneyField(
         _("price per GB-month"),
         max_digits=14,
         decimal_places=6,
@@ -43,6 +46,8 @@ class StoragePlan(models.Model):
     description = models.CharField(_("description"), max_length=300)
     position = models.PositiveSmallIntegerField(_("position"), default=0)
     is_listed = models.BooleanField(_("listed"), default=True)
+
+    objects: ClassVar["models.Manager[StoragePlan]"] = models.Manager()
 
     class Meta:
         verbose_name = _("storage plan")
