@@ -1,0 +1,84 @@
+"""
+The filters for everything that is a number, an amount or a time on a page.
+
+They write in the active language and the current time zone; `formats` has the rules.
+Nothing is written for None, so that a missing time needs no condition.
+"""
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+
+from django import template
+from django.utils.html import format_html
+from django.utils.timezone import get_current_timezone
+from django.utils.translation import get_language
+from djmoney.money import Money
+
+import formats
+
+register = template.Library()
+
+
+@register.filter
+def money(value: Money | None) -> str:
+    return "" if value is None else formats.money(value, _language())
+
+
+@register.filter
+def rate(value: Money | None) -> str:
+    return "" if value is None else formats.rate(value, _language())
+
+
+@register.filter
+def num(value: Decimal | float | None, places: int | None = None) -> str:
+    return "" if value is None else formats.number(value, _language(), places)
+
+
+@register.filter
+def pct(value: Decimal | float | None, places: int | None = None) -> str:
+    return "" if value is None else formats.percent(value, _language(), places)
+
+
+@register.filter
+def billions(value: Decimal | float | None) -> str:
+    return "" if value is None else formats.billions(value, _language())
+
+
+@register.filter
+def gb(value: Decimal | float | None, places: int | None = None) -> str:
+    return "" if value is None else formats.gigabytes(value, _language(), places)
+
+
+@register.filter
+def when(at: datetime | None, style: str = "long") -> str:
+    """
+    Show a moment in the reader's time zone and, on hover, in UTC.
+
+    `|when:"short"` is for tables.
+    """
+    if at is None:
+        return ""
+    is_short = style == "short"
+    local = formats.date_time(
+        at, _language(), get_current_timezone(), is_short=is_short
+    )
+    return format_html(
+        '<time datetime="{}" title="{} UTC">{}</time>',
+        at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        formats.date_time(at, _language(), UTC, is_short=is_short),
+        local,
+    )
+
+
+@register.filter
+def day(at: datetime | date | None) -> str:
+    return "" if at is None else formats.day(at, _language(), get_current_timezone())
+
+
+@register.filter
+def duration(length: timedelta | None) -> str:
+    return "" if length is None else formats.duration(length, _language())
+
+
+def _language() -> str:
+    return get_language() or "en"
