@@ -3,7 +3,9 @@ Read settings from the environment and refuse every value that is not understood
 """
 
 import os
+import re
 from collections.abc import Collection
+from decimal import Decimal
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -51,6 +53,20 @@ def number(name: str, *, default: int, least: int, most: int) -> int:
             f"{name} is {value!r}: write a whole number from {least} to {most}."
         )
     return int(value)
+
+
+def share(name: str, *, default: str) -> Decimal:
+    """
+    Return the variable as a fraction from 0 to 1, such as 0.10 for ten percent.
+
+    :raises ImproperlyConfigured: if it is no such fraction
+    """
+    value = text(name, default)
+    if not re.fullmatch(r"(0(\.[0-9]{1,4})?|1(\.0{1,4})?)", value):
+        raise ImproperlyConfigured(
+            f"{name} is {value!r}: write a fraction from 0 to 1, such as 0.10."
+        )
+    return Decimal(value)
 
 
 def choice(name: str, *, default: str, options: Collection[str]) -> str:

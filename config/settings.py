@@ -199,6 +199,8 @@ CURRENCY_CHOICES = [(code, code) for code in CURRENCIES]
 PRICE_STALE_DAYS = environment.number(
     "PRICE_STALE_DAYS", default=30, least=1, most=365
 )
+# What of each charge the platform keeps; the rest is the supplier's.
+PLATFORM_FEE_RATE = environment.share("PLATFORM_FEE_RATE", default="0.10")
 EXCHANGE_BACKEND = "djmoney.contrib.exchange.backends.base.SimpleExchangeBackend"
 PAYMENT_GATEWAY = environment.choice(
     "PAYMENT_GATEWAY",
@@ -217,6 +219,15 @@ STRIPE_SECRET_KEY = environment.text(
 STRIPE_WEBHOOK_SECRETS = environment.words("STRIPE_WEBHOOK_SECRETS")
 if _needs_stripe and not STRIPE_WEBHOOK_SECRETS:
     raise ImproperlyConfigured("Set STRIPE_WEBHOOK_SECRETS (comma-separated whsec_…).")
+
+# Machines ---------------------------------------------------------------------
+
+PROVISIONER = environment.choice(
+    "PROVISIONER", default="simulated", options={"simulated"}
+)
+SIMULATED_PROVISIONING_SECONDS = environment.number(
+    "SIMULATED_PROVISIONING_SECONDS", default=5, least=0, most=3600
+)
 
 # Mail: a row first (the outbox), sent by a task ---------------------------------
 
