@@ -1,0 +1,61 @@
+// What pages do a little better with JavaScript; all of them work without it.
+(() => {
+  const announce = (text) => {
+    document.getElementById("announcements").textContent = text;
+  };
+
+  // A form that is on its way is not sent again by a second click.
+  document.addEventListener("submit", (event) => {
+    const button = event.submitter;
+    if (event.defaultPrevented || !button || event.target.method === "dialog") return;
+    if (button.getAttribute("aria-busy") === "true") return event.preventDefault();
+    button.setAttribute("aria-busy", "true");
+  });
+  const rest = () => {
+    document.querySelectorAll('button[aria-busy="true"]').forEach((button) => {
+      button.removeAttribute("aria-busy");
+    });
+  };
+  // Back and forward may show the page as it was left.
+  window.addEventListener("pageshow", rest);
+  document.addEventListener("htmx:finally:request", rest);
+
+  // Menus of the header close on Escape and on a click elsewhere.
+  const closeMenus = (except) => {
+    document.querySelectorAll(".dropdown[open]").forEach((menu) => {
+      if (!menu.contains(except)) menu.open = false;
+    });
+  };
+  document.addEventListener("click", (event) => closeMenus(event.target));
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    const open = document.querySelector(".dropdown[open]");
+    closeMenus(null);
+    open?.querySelector("summary").focus();
+  });
+
+  const showCopyButtons = (root) => {
+    if (!navigator.clipboard) return;
+    root.querySelectorAll("[data-copy]").forEach((button) => {
+      button.hidden = false;
+    });
+  };
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    await navigator.clipboard.writeText(button.dataset.copy);
+    const label = button.textContent;
+    button.textContent = button.dataset.copied;
+    announce(button.dataset.copied);
+    setTimeout(() => {
+      button.textContent = label;
+    }, 2000);
+  });
+
+  // A swapped-in fragment gets its copy buttons, and its errors get the focus.
+  document.addEventListener("htmx:after:swap", () => {
+    showCopyButtons(document);
+    document.getElementById("errors")?.focus();
+  });
+  showCopyButtons(document);
+})();
