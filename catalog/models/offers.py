@@ -9,7 +9,7 @@ ask: every "from" price on every page comes from it.
 """
 
 from datetime import datetime, timedelta
-from typing import ClassVar, Self
+from typing import Self
 
 from django.conf import settings
 from django.db import models
@@ -154,6 +154,17 @@ class Offer(models.Model):
         return self.prices.get(_valid(at)).hourly_price
 
 
+class OfferPriceQuerySet(models.QuerySet["OfferPrice"]):
+    def valid(self, at: datetime) -> Self:
+        """
+        Keep the version of each offer that is valid at `at`.
+        """
+        return self.filter(_valid(at))
+
+
+OfferPriceManager = models.Manager.from_queryset(OfferPriceQuerySet)
+
+
 class OfferPrice(models.Model):
     """
     What one GPU of an offer costs an hour from a moment on: a version, never edited.
@@ -192,7 +203,7 @@ class OfferPrice(models.Model):
     )
     reason = models.CharField(_("reason"), max_length=200, blank=True)
 
-    objects: ClassVar["models.Manager[OfferPrice]"] = models.Manager()
+    objects = OfferPriceManager()
 
     class Meta:
         verbose_name = _("price version")

@@ -1,0 +1,99 @@
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from djmoney.money import Money
+
+from catalog.loading import load_catalog
+from catalog.models import GpuModel, Offer, OfferPrice, Region, Supplier
+
+# Ninety days after GPURento's prices, so that they are stale.
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def now() -> datetime:
+    return NOW
+
+
+@pytest.fixture
+def catalog(db: None, now: datetime) -> None:
+    """
+    The catalog of the data files, loaded at `now`.
+    """
+    load_catalog(at=now)
+
+
+@pytest.fixture
+def gpu(db: None) -> GpuModel:
+    return GpuModel.objects.create(
+        slug="test-gpu",
+        name="Test GPU",
+        label="Test",
+        vendor="NVIDIA",
+        architecture="Ada Lovelace",
+        memory_gb=24,
+        memory_type="GDDR6X",
+        bandwidth_gbs=1008,
+        tdp_w=450,
+        form_factor="PCIe",
+        nvlink="no",
+        launch_year=2022,
+        source_url="https://example.com/gpu",
+    )
+
+
+@pytest.fixture
+def region(db: None) -> Region:
+    return Region.objects.create(
+        slug="eu-north", name="EU North", city="Oslo", country="NO"
+    )
+
+
+@pytest.fixture
+def supplier(db: None) -> Supplier:
+    return Supplier.objects.create(slug="acme", name="Acme")
+
+
+@pytest.fixture
+def make_offer(
+    gpu: GpuModel, region: Region, supplier: Supplier, now: datetime
+) -> Callable[..., Offer]:
+    """
+    Make an offer of four free nodes at 0.40 USD, confirmed now; arguments change it.
+    """
+
+    def make(
+        *,
+        price: str | None = "0.40",
+        currency: str = "USD",
+        confirmed_at: datetime = now,
+        **changes: Any,
+    ) -> Offer:
+        fields = {
+            "supplier": supplier,
+            "gpu": gpu,
+            "region": region,
+            "nodes": 4,
+            "free_nodes": 4,
+            "listed_at": now,
+            **changes,
+        }
+        offer = Offer.objects.create(**fields)
+        if price is not None:
+            OfferPrice.objects.create(
+                offer=offer,
+                hourly_price=Money(price, currency),
+                valid_from=confirmed_at,
+                confirmed_at=confirmed_at,
+                created_at=confirmed_at,
+            )
+        return offer
+
+    return make
+
+
+@pytest.fixture
+def offer(make_offer: Callable[..., Offer]) -> Offer:
+    return make_offer()
