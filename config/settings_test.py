@@ -6,12 +6,12 @@ import os
 
 os.environ.update(DEMO="true", PAYMENT_GATEWAY="sandbox")
 
-from config.settings import *  # noqa: E402, F403
+from config.settings import *  # noqa: F403
 
 # The processes of a parallel run share one Valkey and one folder, but nothing in them.
 _number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-CACHES["default"]["LOCATION"] += f"?db={_number}"  # noqa: F405
-CELERY_BROKER_URL += f"?virtual_host={_number}"  # noqa: F405
+CACHES["default"]["LOCATION"] = f"{REDIS_URL}?db={_number}"  # noqa: F405
+CELERY_BROKER_URL = f"{CELERY_BROKER_URL}?virtual_host={_number}"  # noqa: F405
 DEMO_CLOCK_FILE = f"{DEMO_CLOCK_FILE}-{_number}"  # noqa: F405
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES["staticfiles"]["BACKEND"] = (  # noqa: F405

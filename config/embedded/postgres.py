@@ -5,9 +5,11 @@ The wheel's Python helper is left alone: as root it opens every parent of its fo
 to the world.
 """
 
+import os
 import shutil
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -107,14 +109,35 @@ class Cluster:
         deadline = time.monotonic() + PATIENCE
         while process.poll() is None and time.monotonic() < deadline:
             try:
-                self._connect().close()
+                connection = self._connect()
             except psycopg.OperationalError:
                 time.sleep(0.02)
-            else:
-                return self._make_database()
+                continue
+            with connection:
+                return make_database(connection)
         if process.poll() is None:
             process.kill()
         raise PostgresFailed("PostgreSQL did not start.")
+
+    def leftover(self) -> int | None:
+        """
+        Return the process of a server that already runs on this data.
+
+        Without one, the lock files of a server that was killed are removed: after a
+        restart of the machine their number may be that of any process, which would
+        keep PostgreSQL from starting.
+        """
+        lock = self.data / "postmaster.pid"
+        if not (lock.exists() and Path("/proc/self/cmdline").exists()):
+            return None
+        pid = int(lock.read_text().partition("\n")[0])
+        with suppress(FileNotFoundError, ProcessLookupError):
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            if os.fsencode(self.data) in command:
+                return pid
+        for path in (lock, *self.sockets.glob(f"{embedded.POSTGRES_SOCKET}*")):
+            path.unlink()
+        return None
 
     def remove(self) -> None:
         """
@@ -187,12 +210,22 @@ class Cluster:
             host=str(self.sockets), user="postgres", dbname="postgres", autocommit=True
         )
 
-    def _make_database(self) -> None:
-        with self._connect() as connection:
-            known = connection.execute(
-                "SELECT 1 FROM pg_database WHERE datname = 'corehour'"
-            )
-            if not known.fetchone():
-                # No superuser, so that it may do here what it may do in production.
-                connection.execute("CREATE ROLE corehour LOGIN CREATEDB")
-                connection.execute("CREATE DATABASE corehour OWNER corehour")
+
+def make_database(connection: psycopg.Connection) -> None:
+    """
+    Make the database and its owner, unless they are there.
+
+    :raises PostgresFailed: if there is no room for it
+    """
+    try:
+        known = connection.execute(
+            "SELECT rolname FROM pg_roles WHERE rolname = 'corehour'"
+            " UNION ALL SELECT datname FROM pg_database WHERE datname = 'corehour'"
+        ).fetchall()
+        # No superuser, so that it may do here what it may do in production.
+        if len(known) == 0:
+            connection.execute("CREATE ROLE corehour LOGIN CREATEDB")
+        if len(known) < 2:
+            connection.execute("CREATE DATABASE corehour OWNER corehour")
+    except psycopg.Error as error:
+        raise PostgresFailed(f"PostgreSQL cannot make the database: {error}") from error

@@ -1,0 +1,47 @@
+# Each target first installs the packages it needs into .venv, from a lock with hashes.
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALL = command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing: install Python 3.11 or newer."; exit 1; }; \
+	$(PYTHON) config/venv.py
+LOCK = .local/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-header pyproject.toml
+# Enough of a production environment for Django to check its settings.
+PRODUCTION = env SITE_URL=https://corehour.example SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(64))') \
+	STRIPE_SECRET_KEY=sk_test_check STRIPE_WEBHOOK_SECRETS=whsec_check DATABASE_URL=postgresql://localhost/corehour
+
+.PHONY: help run test lint lock
+
+help:
+	@echo 'make run           start the site with demo data; Ctrl-C stops it and keeps the data'
+	@echo 'make run PORT=9000 … on this port, instead of the first free one from 8000 on'
+	@echo 'make run FRESH=1   … after throwing away the data of earlier runs'
+	@echo 'make test          run all tests on a PostgreSQL, a Valkey and a Chromium of their own'
+	@echo 'make lint          check style, types, dependency directions, templates and settings'
+	@echo 'make lock          make the requirements*.txt anew from pyproject.toml'
+
+run:
+	@$(INSTALL) requirements-local.txt
+	@exec $(BIN)/python -m config.launch
+
+test:
+	@$(INSTALL) requirements-dev.txt
+	@$(BIN)/python -m tests.browser.chromium
+	$(BIN)/pytest -n 2 --cov --cov-report=term
+
+lint:
+	@$(INSTALL) requirements-dev.txt
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy .
+	$(BIN)/lint-imports
+	$(BIN)/djade --check --target-version 5.2 $$(find templates -name '*.html')
+	$(BIN)/djlint --lint --quiet templates
+	DEMO=true $(BIN)/python -W ignore manage.py makemigrations --check --dry-run
+	@$(PRODUCTION) $(BIN)/python manage.py check --deploy --fail-level WARNING
+
+lock:
+	@test -x .local/uv/bin/uv || { $(PYTHON) -m venv .local/uv && .local/uv/bin/pip install --quiet uv; }
+	$(LOCK) -o requirements.txt
+	$(LOCK) --extra local -o requirements-local.txt
+	$(LOCK) --extra local --extra dev -o requirements-dev.txt

@@ -1,0 +1,215 @@
+"""
+One run of the site, from the services up.
+"""
+
+import http.client
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import IO
+
+from config.embedded import CHECKOUT, CannotStart, identity, valkey
+from config.embedded.postgres import Cluster
+from config.launch import address, claim, processes
+from config.launch.household import (
+    BEAT,
+    PATIENCE,
+    POSTGRES,
+    VALKEY,
+    WEB,
+    WORKER,
+    Household,
+    Process,
+)
+from config.launch.interruption import Interruption
+from config.launch.steps import Preparation, environment
+from config.launch.terminal import say, step
+
+LEAST_FREE = 500_000_000  # bytes
+LOG_INS = ("renter@corehour.example", "staff@corehour.example", "corehour-demo-2026")
+WEB_COMMAND = (
+    *("gunicorn", "config.wsgi:application", "--preload", "--no-control-socket"),
+    *("--workers", "2", "--threads", "4", "--graceful-timeout", "5"),
+    *("--access-logfile", "-"),
+)
+WORKER_COMMAND = (
+    *("celery", "-A", "config", "worker", "--concurrency", "2", "--loglevel", "INFO"),
+    *("--without-gossip", "--without-mingle"),
+)
+BEAT_COMMAND = ("celery", "-A", "config", "beat", "--loglevel", "INFO")
+
+
+class DiskFull(CannotStart):
+    """
+    There is too little room on the disk.
+    """
+
+
+class Launcher:
+    """
+    One run of the site on the data in `home`, which this process has claimed.
+    """
+
+    def __init__(self, home: Path, interruption: Interruption) -> None:
+        self.home = home
+        self.interruption = interruption
+        self.household = Household(home)
+        self.cluster = Cluster(home, identity.choose())
+
+    def run(self, *, port: str | None, is_fresh: bool) -> None:
+        """
+        Run the site until somebody asks for its end; then end all of it.
+
+        :raises Stopped: if somebody did
+        :raises CannotStart: if something failed before that
+        """
+        self.clear_up()
+        if is_fresh:
+            self.start_over()
+        require_space(self.home)
+        sockets = listen(port)
+        url = f"http://localhost:{sockets[0].getsockname()[1]}"
+        claim.announce(self.home, url=url, is_ready=False)
+        try:
+            self.start_services()
+            variables = environment(self.home, url)
+            Preparation(self.home, variables, self.interruption).run()
+            self.start_site(sockets, variables)
+            claim.announce(self.home, url=url, is_ready=True)
+            greet(url, self.home)
+            self.watch()
+        finally:
+            self.household.end()
+
+    def clear_up(self) -> None:
+        """
+        End what a launcher left behind that could not do so itself.
+        """
+        self.household.end_leftovers()
+        if pid := self.cluster.leftover():
+            say(f"Ending the postgres of an earlier run (process {pid}).")
+            processes.end(pid, how=POSTGRES.farewell, patience=PATIENCE)
+
+    def start_over(self) -> None:
+        with step("Removing the data of earlier runs"):
+            self.cluster.remove()
+            for name in ("valkey", "beat"):
+                shutil.rmtree(self.home / name, ignore_errors=True)
+            (self.home / "clock").unlink(missing_ok=True)
+
+    def start_services(self) -> None:
+        with step("PostgreSQL 18"), self.household.explaining(POSTGRES):
+            server = self.household.start(POSTGRES, self.cluster.start)
+            self.cluster.wait_until_ready(server)
+        with step("Valkey"), self.household.explaining(VALKEY):
+            store = self.household.start(
+                VALKEY, lambda log: valkey.start(self.home, log)
+            )
+            valkey.wait_until_ready(self.home, store)
+
+    def start_site(
+        self, sockets: list[socket.socket], variables: Mapping[str, str]
+    ) -> None:
+        """
+        Start web server, worker and beat, and return once the site answers.
+        """
+        numbers = [opened.fileno() for opened in sockets]
+        binds = [word for number in numbers for word in ("--bind", f"fd://{number}")]
+        (self.home / "beat").mkdir(exist_ok=True)
+        beat = (*BEAT_COMMAND, "--schedule", str(self.home / "beat" / "schedule"))
+
+        def spawner(
+            command: tuple[str, ...], pass_fds: list[int]
+        ) -> Callable[[IO[bytes]], Process]:
+            return lambda log: spawn(command, variables, log, pass_fds)
+
+        with step("Web server, worker and beat"):
+            self.household.start(WEB, spawner((*WEB_COMMAND, *binds), numbers))
+            self.household.start(WORKER, spawner(WORKER_COMMAND, []))
+            self.household.start(BEAT, spawner(beat, []))
+            port = sockets[0].getsockname()[1]
+            # The web server has them now; a dead one must not leave them open here.
+            address.close(sockets)
+            while not answers(port):
+                self.household.look()
+                self.interruption.pause()
+
+    def watch(self) -> None:
+        while True:
+            self.household.look()
+            self.interruption.pause()
+
+
+def spawn(
+    command: tuple[str, ...],
+    variables: Mapping[str, str],
+    log: IO[bytes],
+    pass_fds: list[int],
+) -> Process:
+    """
+    Start a Python program in a session of its own.
+    """
+    return subprocess.Popen(
+        [sys.executable, "-m", *command],
+        cwd=CHECKOUT,
+        env=variables,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        pass_fds=pass_fds,
+        start_new_session=True,
+    )
+
+
+def listen(port: str | None) -> list[socket.socket]:
+    """
+    Open the site's sockets, and say so if they are not where they usually are.
+    """
+    sockets = address.listen(port)
+    number = sockets[0].getsockname()[1]
+    if port is None and number != address.FIRST_PORT:
+        say(f"Port {address.FIRST_PORT} is taken; the next free one is {number}.")
+    return sockets
+
+
+def answers(port: int) -> bool:
+    """
+    Return whether the site answers its health check.
+    """
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=1)
+    try:
+        connection.request("GET", "/healthz", headers={"Host": "localhost"})
+        return connection.getresponse().status == HTTPStatus.OK
+    except OSError:
+        return False
+    finally:
+        connection.close()
+
+
+def require_space(home: Path) -> None:
+    """
+    Refuse to start on a disk that is nearly full.
+
+    :raises DiskFull: then
+    """
+    free = shutil.disk_usage(home).free
+    if free < LEAST_FREE:
+        raise DiskFull(
+            f"Only {free // 1_000_000} MB are free on the disk of {home}; "
+            f"Corehour needs {LEAST_FREE // 1_000_000} MB. Make room and start again."
+        )
+
+
+def greet(url: str, home: Path) -> None:
+    renter, staff, password = LOG_INS
+    say(
+        f"\nCorehour runs at {url}\n\n"
+        f"  renter  {renter}   password {password}\n"
+        f"  staff   {staff}    password {password}\n\n"
+        f"Data and logs are in {home}.\n"
+        "Ctrl-C stops it and keeps the data; `make run FRESH=1` starts over."
+    )

@@ -1,0 +1,125 @@
+"""
+What has to be done between the services and the site: tables, texts, files, demo.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO
+
+from config import embedded, messages
+from config.embedded import CHECKOUT, CannotStart
+from config.launch import processes
+from config.launch.household import tail
+from config.launch.interruption import Interruption, Stopped
+from config.launch.terminal import step
+
+
+class StepFailed(CannotStart):
+    """
+    A management command failed; the message holds the end of what it said.
+    """
+
+
+def environment(home: Path, site_url: str) -> dict[str, str]:
+    """
+    Return the environment of the site's processes: the demo, on this run's services.
+
+    What the shell says about a database or an address is meant for another site.
+    """
+    return {
+        **os.environ,
+        "COREHOUR_HOME": str(home),
+        "DEMO": "true",
+        "DATABASE_URL": embedded.database_url(home),
+        "REDIS_URL": embedded.redis_url(home),
+        "SITE_URL": site_url,
+        "ALLOWED_HOSTS": "localhost,127.0.0.1,[::1]",
+        "STATIC_ROOT": str(home / "static"),
+    }
+
+
+class Preparation:
+    """
+    Runs management commands one after the other, each to its end.
+    """
+
+    def __init__(
+        self, home: Path, variables: Mapping[str, str], interruption: Interruption
+    ) -> None:
+        self.home = home
+        self.variables = variables
+        self.interruption = interruption
+        self.log = home / "log" / "prepare.log"
+        self.log.write_bytes(b"")
+
+    def run(self) -> None:
+        """
+        Bring tables, texts, static files and demo data up to date.
+
+        :raises StepFailed: if a command fails
+        :raises Stopped: if the run should end
+        """
+        with step("Database tables"):
+            self.manage("migrate", "--noinput")
+        with step("Texts in other languages"):
+            messages.compile_stale(CHECKOUT / "locale")
+        self.collect_static()
+        with step("Catalog and demo accounts"):
+            self.manage("demo")
+
+    def collect_static(self) -> None:
+        stamp = self.home / "static.stamp"
+        fingerprint = static_fingerprint()
+        if stamp.exists() and stamp.read_text() == fingerprint:
+            return
+        with step("Static files"):
+            self.manage("collectstatic", "--noinput", "--clear")
+            stamp.write_text(fingerprint)
+
+    def manage(self, *words: str) -> None:
+        """
+        Run one management command.
+
+        :raises StepFailed: if it fails
+        :raises Stopped: if the run should end
+        """
+        with self.log.open("ab") as log:
+            process = self._popen(words, log)
+        try:
+            while process.poll() is None:
+                self.interruption.pause()
+        except Stopped:
+            processes.kill_group(process.pid)
+            process.wait()
+            raise
+        if process.returncode:
+            raise StepFailed(f"`manage.py {words[0]}` failed:\n\n{tail(self.log)}")
+
+    def _popen(
+        self, words: tuple[str, ...], log: IO[bytes]
+    ) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [sys.executable, str(CHECKOUT / "manage.py"), *words],
+            cwd=CHECKOUT,
+            env=self.variables,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def static_fingerprint() -> str:
+    """
+    Return a hash that changes with our static files and with the packages' versions.
+    """
+    digest = hashlib.sha256((CHECKOUT / "requirements-local.txt").read_bytes())
+    for path in sorted(CHECKOUT.glob("*/static/**/*")):
+        status = path.stat()
+        line = f"{path.relative_to(CHECKOUT)} {status.st_size} {status.st_mtime_ns}\n"
+        digest.update(line.encode())
+    return digest.hexdigest()
