@@ -1,0 +1,76 @@
+"""
+The verbs that move money, for everybody else: keyword-only, told the time as `at`.
+
+Each is one transaction and takes part in the caller's if there is one. Those that
+take a `key` do nothing new when the key comes again. `retry_conflicts` belongs
+around the caller's outermost transaction.
+"""
+
+from billing.ledger import Busy, KeyReused, retry_conflicts
+from billing.services.holds import (
+    HoldEnded,
+    HoldInfo,
+    HoldInUse,
+    HoldTooSmall,
+    ReferenceTaken,
+    capture_hold,
+    expire_holds,
+    extend_hold,
+    hold_of,
+    place_hold,
+    release_hold,
+)
+from billing.services.meters import (
+    ChargeInfo,
+    MeterEnded,
+    MeterInfo,
+    charges_of,
+    extend_meter,
+    meter_of,
+    meters_of,
+    start_meter,
+    stop_meter,
+)
+from billing.services.wallets import (
+    InsufficientFunds,
+    NoSuchWallet,
+    WalletBalance,
+    WalletFrozen,
+    open_wallet,
+    wallets_of,
+)
+from billing.ticks import BillingRun, bill_due
+
+__all__ = [
+    "BillingRun",
+    "Busy",
+    "ChargeInfo",
+    "HoldEnded",
+    "HoldInUse",
+    "HoldInfo",
+    "HoldTooSmall",
+    "InsufficientFunds",
+    "KeyReused",
+    "MeterEnded",
+    "MeterInfo",
+    "NoSuchWallet",
+    "ReferenceTaken",
+    "WalletBalance",
+    "WalletFrozen",
+    "bill_due",
+    "capture_hold",
+    "charges_of",
+    "expire_holds",
+    "extend_hold",
+    "extend_meter",
+    "hold_of",
+    "meter_of",
+    "meters_of",
+    "open_wallet",
+    "place_hold",
+    "release_hold",
+    "retry_conflicts",
+    "start_meter",
+    "stop_meter",
+    "wallets_of",
+]
