@@ -5,16 +5,20 @@
   };
 
   // A form that is on its way is not sent again by a second click.
+  const sent = new Set();
   document.addEventListener("submit", (event) => {
     const button = event.submitter;
     if (event.defaultPrevented || !button || event.target.method === "dialog") return;
-    if (button.getAttribute("aria-busy") === "true") return event.preventDefault();
+    if (sent.has(button)) {
+      event.preventDefault();
+      return;
+    }
+    sent.add(button);
     button.setAttribute("aria-busy", "true");
   });
   const rest = () => {
-    document.querySelectorAll('button[aria-busy="true"]').forEach((button) => {
-      button.removeAttribute("aria-busy");
-    });
+    sent.forEach((button) => button.removeAttribute("aria-busy"));
+    sent.clear();
   };
   // Back and forward may show the page as it was left.
   window.addEventListener("pageshow", rest);
