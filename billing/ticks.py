@@ -8,7 +8,6 @@ that finds nothing due only looks.
 """
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -247,7 +246,7 @@ def _bill_chunk(
 
 
 def charge_meters(
-    meters: Sequence[int], *, at: datetime, until: datetime, is_stop: bool = False
+    meters: list[int], *, at: datetime, until: datetime, is_stop: bool = False
 ) -> BillingRun:
     """
     Charge locked meters up to `until`, or to their ends where `at` is past them.
@@ -263,7 +262,7 @@ def charge_meters(
     return _charge_or_split(meters, {"at": at, "until": until, "is_stop": is_stop})
 
 
-def _charge_or_split(meters: Sequence[int], moment: dict[str, Any]) -> BillingRun:
+def _charge_or_split(meters: list[int], moment: dict[str, Any]) -> BillingRun:
     """
     Charge the meters; if the database refuses, find the one it refuses by halves.
     """
@@ -281,7 +280,7 @@ def _charge_or_split(meters: Sequence[int], moment: dict[str, Any]) -> BillingRu
     return run
 
 
-def _charge(meters: Sequence[int], moment: dict[str, Any]) -> BillingRun:
+def _charge(meters: list[int], moment: dict[str, Any]) -> BillingRun:
     run = BillingRun()
     with connection.cursor() as cursor:
         # The planner takes the lateral hours for a thousand each, which would start
@@ -316,7 +315,7 @@ def report_fault(failure: Failure, *, at: datetime) -> None:
     Log the failure and show it to staff, as one open row per meter and kind.
     """
     logger.error("Meter %d not billed: %s", failure.meter_id, failure.detail)
-    row = {
+    row: dict[str, Any] = {
         "meter": failure.meter_id,
         "kind": str(failure.kind),
         "detail": failure.detail,

@@ -2,9 +2,12 @@
 Money set aside, the rates that run against it, and what each hour of them cost.
 """
 
+from typing import ClassVar
+
 from django.db import models
 from django.db.models import F, Q
 from djmoney.models.fields import MoneyField
+from djmoney.money import Money
 
 from billing.models.ledger import Account, Wallet, ledger_money
 
@@ -26,6 +29,7 @@ class Hold(models.Model):
         Wallet, models.PROTECT, related_name="holds", db_constraint=False
     )
     reference = models.CharField(max_length=100)
+    currency: str
     amount = ledger_money()
     captured = ledger_money()
     released = ledger_money()
@@ -35,6 +39,8 @@ class Hold(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     is_extended_automatically = models.BooleanField(default=False)
+
+    objects: ClassVar["models.Manager[Hold]"] = models.Manager()
 
     class Meta:
         constraints = [
@@ -84,7 +90,8 @@ class Meter(models.Model):
         Hold, models.PROTECT, related_name="meters", db_constraint=False
     )
     name = models.CharField(max_length=50)
-    rate = MoneyField(
+    currency: str
+    rate: "models.Field[Money, Money]" = MoneyField(
         max_digits=18,
         decimal_places=6,
         currency_field_name="currency",
@@ -101,6 +108,8 @@ class Meter(models.Model):
     stopped_at = models.DateTimeField(null=True, blank=True)
     billed_until = models.DateTimeField()
     billed_amount = ledger_money()
+
+    objects: ClassVar["models.Manager[Meter]"] = models.Manager()
 
     class Meta:
         constraints = [
@@ -155,9 +164,12 @@ class Charge(models.Model):
     from_at = models.DateTimeField()
     to_at = models.DateTimeField()
     seconds = models.PositiveIntegerField()
+    currency: str
     amount = ledger_money()
     supplier_amount = ledger_money()
     fee_amount = ledger_money()
+
+    objects: ClassVar["models.Manager[Charge]"] = models.Manager()
 
     class Meta:
         constraints = [
@@ -192,6 +204,8 @@ class MeterFault(models.Model):
     last_seen_at = models.DateTimeField()
     resolved_at = models.DateTimeField(null=True, blank=True)
 
+    objects: ClassVar["models.Manager[MeterFault]"] = models.Manager()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
@@ -217,6 +231,8 @@ class EndWarning(models.Model):
     ends_at = models.DateTimeField()
     warned_at = models.DateTimeField()
     sent_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar["models.Manager[EndWarning]"] = models.Manager()
 
     class Meta:
         constraints = [

@@ -13,26 +13,30 @@ CHECK; only ``available`` of a wallet frozen by a card dispute may.
 meters and holds, and records the caller's key, so that no verb happens twice.
 """
 
+from typing import Any, ClassVar
+
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from djmoney.models.fields import MoneyField
+from djmoney.money import Money
 
 LEDGER_DIGITS = {"max_digits": 18, "decimal_places": 2}
 
 
-def ledger_money(**options: object) -> MoneyField:
+def ledger_money(**options: Any) -> "models.Field[Money, Money]":
     """
     Return a field for whole cents; all of one model share its ``currency`` column.
     """
-    return MoneyField(
+    field: models.Field[Money, Money] = MoneyField(
         **LEDGER_DIGITS,
         currency_field_name="currency",
         default_currency=None,
         currency_choices=settings.CURRENCY_CHOICES,
         **options,
     )
+    return field
 
 
 class Account(models.Model):
@@ -54,8 +58,12 @@ class Account(models.Model):
     kind = models.CharField(max_length=16, choices=Kind)
     # "user:<id>", "supplier:<slug>", a payment provider's name, or "" for the house.
     party = models.CharField(max_length=100, blank=True)
+    # Every field of ledger_money() adds or shares it.
+    currency: str
     balance = ledger_money()
     may_go_negative = models.BooleanField(default=False)
+
+    objects: ClassVar["models.Manager[Account]"] = models.Manager()
 
     class Meta:
         constraints = [
@@ -126,6 +134,7 @@ class Transfer(models.Model):
         db_constraint=False,
         db_index=False,
     )
+    currency: str
     amount = ledger_money()
     kind = models.CharField(max_length=16, choices=Kind)
     # Transfers of one verb share a group, and the part of their key before the "/".
@@ -134,6 +143,8 @@ class Transfer(models.Model):
     reference = models.CharField(max_length=100, blank=True)
     happened_at = models.DateTimeField()
     recorded_at = models.DateTimeField(db_default=Now())
+
+    objects: ClassVar["models.Manager[Transfer]"] = models.Manager()
 
     class Meta:
         constraints = [
@@ -172,6 +183,8 @@ class Wallet(models.Model):
     frozen_at = models.DateTimeField(null=True, blank=True)
     opened_at = models.DateTimeField(db_default=Now())
 
+    objects: ClassVar["models.Manager[Wallet]"] = models.Manager()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
@@ -196,6 +209,8 @@ class UsedKey(models.Model):
     content = models.JSONField()
     result = models.JSONField(null=True)
     used_at = models.DateTimeField(db_default=Now())
+
+    objects: ClassVar["models.Manager[UsedKey]"] = models.Manager()
 
     class Meta:
         constraints = [

@@ -6,6 +6,7 @@ take a `key` do nothing new when the key comes again. `retry_conflicts` belongs
 around the caller's outermost transaction.
 """
 
+from billing.checks import Fault, check_books
 from billing.ledger import Busy, KeyReused, retry_conflicts
 from billing.services.holds import (
     HoldEnded,
@@ -45,6 +46,7 @@ __all__ = [
     "BillingRun",
     "Busy",
     "ChargeInfo",
+    "Fault",
     "HoldEnded",
     "HoldInUse",
     "HoldInfo",
@@ -60,6 +62,7 @@ __all__ = [
     "bill_due",
     "capture_hold",
     "charges_of",
+    "check_books",
     "expire_holds",
     "extend_hold",
     "extend_meter",

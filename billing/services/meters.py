@@ -5,6 +5,7 @@ Meters: start a rate, let it run longer, stop it to the second.
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from django.db import transaction
 from djmoney.money import Money
@@ -90,7 +91,7 @@ def start_meter(
     :raises ValueError: if it would end before it starts or in another currency
     :raises KeyReused: if `key` started another meter
     """
-    terms = {
+    terms: dict[str, Any] = {
         "name": name,
         "rate": rate,
         "units": units,
