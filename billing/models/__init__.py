@@ -2,17 +2,29 @@
 The tables of the money. Other apps call ``billing.services`` instead.
 """
 
+from billing.models.events import ProviderEvent
 from billing.models.holds import Charge, EndWarning, Hold, Meter, MeterFault
 from billing.models.ledger import Account, Transfer, UsedKey, Wallet
+from billing.models.payments import Dispute, Refund, TopUp
+from billing.models.sandbox import SandboxDelivery, SandboxPayment
+from billing.models.tax import BillingProfile, VatRate
 
 __all__ = [
     "Account",
+    "BillingProfile",
     "Charge",
+    "Dispute",
     "EndWarning",
     "Hold",
     "Meter",
     "MeterFault",
+    "ProviderEvent",
+    "Refund",
+    "SandboxDelivery",
+    "SandboxPayment",
+    "TopUp",
     "Transfer",
     "UsedKey",
+    "VatRate",
     "Wallet",
 ]
