@@ -1,3 +1,5 @@
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from billing.webhooks import webhook
+
+urlpatterns = [path("<slug:provider>/", webhook, name="webhook")]

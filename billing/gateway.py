@@ -1,0 +1,132 @@
+"""
+The port to payment providers: what every adapter does, in the site's own terms.
+
+Adapters are called outside transactions, with a time limit, and with a key of ours, so
+that asking again after a lost answer gives the first answer and never a second payment.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from djmoney.money import Money
+
+
+class GatewayError(Exception):
+    """
+    The provider refused; asking again with the same key changes nothing.
+    """
+
+    def __init__(self, message: str | Promise) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class OutcomeUnknown(GatewayError):
+    """
+    No answer came: the provider may or may not have done it. Ask again, same key.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            _(
+                "The payment provider did not answer. Nothing is lost: this page shows"
+                " the payment as soon as it is known."
+            )
+        )
+
+
+class CardDeclined(GatewayError):
+    """
+    The bank refused the card.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckoutOrder:
+    """
+    One payment to be made on the provider's page; `reference` is our row's.
+    """
+
+    key: str
+    reference: str
+    total: Money
+    description: str
+    email: str
+    language: str
+    return_url: str
+    expires_at: datetime
+    saves_card_for: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkout:
+    """
+    Where the customer pays, and what the provider calls it.
+    """
+
+    provider_ref: str
+    url: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardOrder:
+    """
+    A payment from a saved card, without the customer present.
+    """
+
+    key: str
+    reference: str
+    total: Money
+    description: str
+    customer_ref: str
+    card_ref: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefundOrder:
+    """
+    Money that goes back to the card it came from.
+    """
+
+    key: str
+    reference: str
+    payment_id: str
+    total: Money
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProviderObject:
+    """
+    An object as the provider knows it now, in the shape that its events carry.
+    """
+
+    kind: str
+    body: dict[str, object]
+
+
+class Gateway(Protocol):
+    """
+    A payment provider.
+
+    Each method raises GatewayError when the provider refuses and OutcomeUnknown when
+    no answer came in time.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def is_live(self) -> bool: ...
+
+    def open_customer(self, *, key: str, email: str) -> str: ...
+
+    def open_checkout(self, order: CheckoutOrder) -> Checkout: ...
+
+    def charge_card(self, order: CardOrder) -> ProviderObject: ...
+
+    def refund(self, order: RefundOrder) -> ProviderObject: ...
+
+    def fetch(self, *, kind: str, provider_ref: str) -> ProviderObject: ...

@@ -1,0 +1,48 @@
+"""
+Mails about money: rows of the outbox, written in the transaction that they tell of.
+"""
+
+import re
+from typing import Any
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.utils import translation
+from post_office import mail
+
+
+def queue_mail(name: str, *, to: str, language: str, **context: Any) -> None:
+    """
+    Put a mail into the outbox; `name` is that of its templates in `emails/`.
+
+    The text is written once, in plain paragraphs; the HTML is the same in the layout
+    of all mails.
+    """
+    everything = {
+        "site_name": settings.SITE_NAME,
+        "site_url": settings.SITE_URL,
+        "language": language,
+        **context,
+    }
+    with translation.override(language):
+        text = render_to_string(f"emails/{name}.txt", everything).strip() + "\n"
+        # A line break in a subject would start another header.
+        subject = " ".join(
+            render_to_string(f"emails/{name}.subject.txt", everything).split()
+        )
+        paragraphs = [
+            {"text": part, "is_link": bool(re.fullmatch(r"https?://\S+", part))}
+            for part in re.split(r"\n\s*\n", text.strip())
+        ]
+        html = render_to_string(
+            "emails/layout.html",
+            {**everything, "subject": subject, "paragraphs": paragraphs},
+        )
+    mail.send(
+        to,
+        settings.DEFAULT_FROM_EMAIL,
+        subject=subject,
+        message=text,
+        html_message=html,
+        language=language,
+    )
