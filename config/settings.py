@@ -48,7 +48,7 @@ INSTALLED_APPS = [
     "workspaces",
     "billing",
     "catalog",
-    "django.contrib.admin",
+    "config.apps.StaffAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.humanize",
@@ -84,6 +84,7 @@ MIDDLEWARE = [
     "allauth.usersessions.middleware.UserSessionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "marketplace.middleware.PersonalPagesMiddleware",
+    "marketplace.middleware.StaffSecondFactorMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -183,7 +184,9 @@ ACCOUNT_CHANGE_EMAIL = True
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
 ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True
 ACCOUNT_SIGNUP_FORM_HONEYPOT_FIELD = "website"
+ACCOUNT_FORMS = {"signup": "marketplace.forms.SignupForm"}
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if IS_HTTPS else "http"
+MFA_ADAPTER = "marketplace.adapters.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_PASSKEY_LOGIN_ENABLED = True
@@ -196,11 +199,23 @@ ALLAUTH_TRUSTED_PROXY_COUNT = environment.number(
 
 CURRENCIES = ("USD", "EUR", "GBP")
 CURRENCY_CHOICES = [(code, code) for code in CURRENCIES]
-PRICE_STALE_DAYS = environment.number(
-    "PRICE_STALE_DAYS", default=30, least=1, most=365
-)
+PRICE_STALE_DAYS = environment.number("PRICE_STALE_DAYS", default=30, least=1, most=365)
 # What of each charge the platform keeps; the rest is the supplier's.
 PLATFORM_FEE_RATE = environment.share("PLATFORM_FEE_RATE", default="0.10")
+TOP_UP_DAILY_LIMIT = environment.number(
+    "TOP_UP_DAILY_LIMIT", default=20_000, least=5, most=10_000_000
+)
+# Who sells: printed on invoices, and what decides where VAT is due.
+_demo_seller = {
+    "NAME": f"{SITE_NAME} Demo GmbH",
+    "ADDRESS": "Beispielstraße 1, 10115 Berlin, Germany",
+    "COUNTRY": "DE",
+    "VAT_ID": "DE000000000 (demo)",
+}
+SELLER_NAME, SELLER_ADDRESS, SELLER_COUNTRY, SELLER_VAT_ID = (
+    environment.text(f"SELLER_{field}", demo if DEMO else None)
+    for field, demo in _demo_seller.items()
+)
 EXCHANGE_BACKEND = "djmoney.contrib.exchange.backends.base.SimpleExchangeBackend"
 PAYMENT_GATEWAY = environment.choice(
     "PAYMENT_GATEWAY",
@@ -213,9 +228,7 @@ SANDBOX_WEBHOOK_SECRET = environment.secret(
     "SANDBOX_WEBHOOK_SECRET", least_length=16, default="whsec_demo_only_not_a_secret"
 )
 _needs_stripe = PAYMENT_GATEWAY == "stripe"
-STRIPE_SECRET_KEY = environment.text(
-    "STRIPE_SECRET_KEY", None if _needs_stripe else ""
-)
+STRIPE_SECRET_KEY = environment.text("STRIPE_SECRET_KEY", None if _needs_stripe else "")
 STRIPE_WEBHOOK_SECRETS = environment.words("STRIPE_WEBHOOK_SECRETS")
 if _needs_stripe and not STRIPE_WEBHOOK_SECRETS:
     raise ImproperlyConfigured("Set STRIPE_WEBHOOK_SECRETS (comma-separated whsec_…).")
