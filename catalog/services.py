@@ -2,6 +2,7 @@
 The writes of the catalog: prices, nodes, and the data that a new catalog starts with.
 """
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -9,9 +10,11 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Greatest, Least
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from djmoney.money import Money
 
+import formats
 from catalog import loading
 from catalog.models import Offer, OfferPrice
 from money import round_half_up
@@ -33,6 +36,10 @@ class NoFreeNode(Exception):
         super().__init__(_("No node of this offer is free any more. Choose another."))
 
 
+def _language() -> str:
+    return get_language() or "en"
+
+
 class PriceRefused(Exception):
     """
     A price cannot become a version of the offer's price; the message says why.
@@ -47,10 +54,14 @@ class PriceFarFromMedian(PriceRefused):
     def __init__(self, *, median: Money) -> None:
         super().__init__(
             _(
-                "This is more than 60 % away from the median of the last 30 days,"
-                " %(median)s. Confirm the price and give a reason."
+                "This is more than %(share)s away from %(median)s, the median of what"
+                " was asked for this GPU in the last 30 days. If it is meant, tick"
+                " the confirmation and give a reason."
             )
-            % {"median": median}
+            % {
+                "share": formats.percent(FARTHEST_FROM_MEDIAN, _language()),
+                "median": formats.rate(median, _language()),
+            }
         )
         self.median = median
 
@@ -87,14 +98,24 @@ def set_price(
         last 30 days and not both confirmed and given a reason
     """
     offer = Offer.objects.select_for_update().get(pk=offer_id)
-    price = Money(
-        round_half_up(hourly_price.amount, RATE_PLACES), hourly_price.currency
+    check_price(
+        gpu_id=offer.gpu_id,
+        hourly_price=hourly_price,
+        valid_from=valid_from,
+        at=at,
+        reason=reason,
+        is_confirmed=is_confirmed,
     )
-    _check_price(offer, price, valid_from=valid_from, at=at)
-    if not (is_confirmed and reason.strip()):
-        _check_distance(offer, price, at=at)
+    if offer.prices.filter(valid_from=valid_from).exists():
+        raise PriceRefused(
+            _(
+                "A price that starts at this moment exists already. Choose another start."
+            )
+        )
     return offer.prices.create(
-        hourly_price=price,
+        hourly_price=Money(
+            round_half_up(hourly_price.amount, RATE_PLACES), hourly_price.currency
+        ),
         valid_from=valid_from,
         confirmed_at=at,
         created_at=at,
@@ -103,29 +124,35 @@ def set_price(
     )
 
 
-def _check_price(
-    offer: Offer, price: Money, *, valid_from: datetime, at: datetime
+def check_price(
+    *,
+    gpu_id: int,
+    hourly_price: Money,
+    valid_from: datetime,
+    at: datetime,
+    reason: str = "",
+    is_confirmed: bool = False,
 ) -> None:
-    if price.amount <= 0:
+    """
+    Say what speaks against a price for an offer of this GPU, before it is set.
+
+    :raises PriceRefused: if it is not positive or would change the past
+    :raises PriceFarFromMedian: as `set_price` does
+    """
+    if round_half_up(hourly_price.amount, RATE_PLACES) <= 0:
         raise PriceRefused(_("A price is more than zero."))
     if valid_from < at:
         raise PriceRefused(
             _("A price cannot start in the past: what was charged then stays true.")
         )
-    if offer.prices.filter(valid_from=valid_from).exists():
-        raise PriceRefused(
-            _(
-                "A price that starts at this moment exists already. Choose another start."
-            )
-        )
-
-
-def _check_distance(offer: Offer, price: Money, *, at: datetime) -> None:
-    median = median_price(gpu_id=offer.gpu_id, currency=str(price.currency), at=at)
+    if is_confirmed and reason.strip():
+        return
+    currency = hourly_price.currency.code
+    median = median_price(gpu_id=gpu_id, currency=currency, at=at)
     if median is None:
         return
-    if abs(price.amount - median) > median * FARTHEST_FROM_MEDIAN:
-        raise PriceFarFromMedian(median=Money(median, price.currency))
+    if abs(hourly_price.amount - median) > median * FARTHEST_FROM_MEDIAN:
+        raise PriceFarFromMedian(median=Money(median, currency))
 
 
 def median_price(*, gpu_id: int, currency: str, at: datetime) -> Decimal | None:
@@ -141,7 +168,7 @@ def median_price(*, gpu_id: int, currency: str, at: datetime) -> Decimal | None:
         offer__gpu=gpu_id,
         hourly_price_currency=currency,
         valid_from__lte=at,
-        confirmed_at__gt=since,
+        confirmed_at__gte=since,
     )
     amounts = sorted(price.hourly_price.amount for price in versions)
     if not amounts:
@@ -156,15 +183,21 @@ def confirm_price(*, offer_id: int, at: datetime) -> OfferPrice:
 
     :raises OfferPrice.DoesNotExist: if the offer has no price then
     """
-    price = OfferPrice.objects.valid(at).get(offer=offer_id)
-    OfferPrice.objects.filter(pk=price.pk, confirmed_at__lt=at).update(confirmed_at=at)
-    price.refresh_from_db()
-    return price
+    confirm_prices(offer_ids=[offer_id], at=at)
+    return OfferPrice.objects.valid(at).get(offer=offer_id)
+
+
+def confirm_prices(*, offer_ids: Collection[int], at: datetime) -> int:
+    """
+    Note that the prices of these offers are still true; return how many were older.
+    """
+    prices = OfferPrice.objects.valid(at).filter(offer__in=offer_ids)
+    return prices.filter(confirmed_at__lt=at).update(confirmed_at=at)
 
 
 def confirm_prices_of(*, supplier_slug: str, at: datetime) -> int:
     """
-    Note that all of a supplier's prices are still true; return how many were not new.
+    Note that all of a supplier's prices are still true; return how many were older.
     """
     prices = OfferPrice.objects.valid(at).filter(confirmed_at__lt=at)
     return prices.filter(offer__supplier__slug=supplier_slug).update(confirmed_at=at)

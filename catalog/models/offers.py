@@ -87,6 +87,24 @@ class OfferQuerySet(models.QuerySet["Offer"]):
             is_stale=False,
         )
 
+    def stale(self, at: datetime) -> Self:
+        """
+        Keep the offers whose price nobody has confirmed for too long.
+        """
+        return self.with_price(at).filter(is_stale=True)
+
+    def unpriced(self, at: datetime) -> Self:
+        """
+        Keep the offers that have no price at `at`.
+        """
+        return self.with_price(at).filter(price_id__isnull=True)
+
+    def of_size(self, gpus: int) -> Self:
+        """
+        Keep the offers whose node has this many GPUs: nodes are only let as a whole.
+        """
+        return self.filter(gpus_per_node=gpus)
+
     def cheapest_first(self) -> Self:
         """
         Sort by price of a GPU-hour; of equal asks the older one comes first.

@@ -102,5 +102,6 @@ def test_are_in_a_currency_of_the_site(offer, now):
     )
 
 
-def test_go_with_their_offer_only_if_both_stay(offer):
-    assert refused("DELETE FROM catalog_offer")
+def test_keep_their_offer_from_being_deleted(offer):
+    assert refused("SET CONSTRAINTS ALL IMMEDIATE; DELETE FROM catalog_offer")
+    assert OfferPrice.objects.get().offer == offer

@@ -1,0 +1,73 @@
+import threading
+
+import pytest
+from django.db import connection
+
+from catalog.models import Offer
+from catalog.services import NoFreeNode, return_node, set_nodes, take_node
+
+
+def test_are_taken_until_none_is_left(make_offer):
+    offer = make_offer(nodes=2, free_nodes=2)
+    take_node(offer_id=offer.pk)
+    take_node(offer_id=offer.pk)
+
+    with pytest.raises(NoFreeNode, match="Choose another"):
+        take_node(offer_id=offer.pk)
+
+    offer.refresh_from_db()
+    assert (offer.nodes, offer.free_nodes) == (2, 0)
+
+
+def test_are_returned_but_never_more_than_there_are(make_offer):
+    offer = make_offer(nodes=2, free_nodes=1)
+
+    return_node(offer_id=offer.pk)
+    return_node(offer_id=offer.pk)
+
+    offer.refresh_from_db()
+    assert offer.free_nodes == 2
+
+
+@pytest.mark.parametrize(
+    ("free", "nodes", "free_after"),
+    [
+        pytest.param(1, 6, 3, id="two more of four, three taken"),
+        pytest.param(3, 2, 1, id="two fewer of four, one taken"),
+        pytest.param(1, 2, 0, id="two fewer of four, three taken"),
+        pytest.param(4, 0, 0, id="withdrawn"),
+    ],
+)
+def test_that_are_taken_stay_taken_when_the_number_changes(
+    make_offer, free, nodes, free_after
+):
+    offer = make_offer(nodes=4, free_nodes=free)
+
+    set_nodes(offer_id=offer.pk, nodes=nodes)
+
+    offer.refresh_from_db()
+    assert (offer.nodes, offer.free_nodes) == (nodes, free_after)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_go_to_exactly_as_many_as_there_are(make_offer):
+    offer = make_offer(nodes=3, free_nodes=3)
+    outcomes = []
+
+    def take():
+        try:
+            take_node(offer_id=offer.pk)
+            outcomes.append("taken")
+        except NoFreeNode:
+            outcomes.append("none")
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=take) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(outcomes) == ["none"] * 5 + ["taken"] * 3
+    assert Offer.objects.get().free_nodes == 0
