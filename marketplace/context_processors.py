@@ -1,11 +1,80 @@
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.urls import translate_url
+from django.utils.translation import get_language, get_language_info
+from djmoney.money import Money
+
+import clock
+from billing import services as billing
+from marketplace.models import Launch
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
     """
     Return what every page needs to know of the site.
+
+    What costs a query is a function: it is asked once, by the pages that show it.
     """
-    return {"SITE_NAME": settings.SITE_NAME, "DEMO": settings.DEMO}
+    return {
+        "SITE_NAME": settings.SITE_NAME,
+        "DEMO": settings.DEMO,
+        "launch": cache(_launch),
+        "wallet_pill": _wallet_pill(request),
+        "languages_here": cache(lambda: _languages(request.get_full_path())),
+    }
+
+
+def _launch() -> dict[str, Any]:
+    launch = Launch.objects.current()
+    opens_in = launch.opens_at - clock.now() if launch.opens_at else None
+    return {
+        "is_open": launch.is_open,
+        "opened_at": launch.opened_at,
+        "opens_at": launch.opens_at,
+        # A planned time that has passed is no countdown any more.
+        "opens_in": opens_in if opens_in and opens_in.total_seconds() > 0 else None,
+        "pause_reason": launch.pause_reason,
+    }
+
+
+def _wallet_pill(request: HttpRequest) -> Callable[[], Money | None]:
+    @cache
+    def available() -> Money | None:
+        user = getattr(request, "user", None)
+        if user is None or not user.is_authenticated:
+            return None
+        wallets = billing.wallets_of(user_id=user.pk)
+        return next(
+            (
+                wallet.available
+                for wallet in wallets
+                if wallet.currency == user.currency
+            ),
+            None,
+        )
+
+    return available
+
+
+def _languages(path: str) -> list[dict[str, Any]]:
+    """
+    Return the languages of the site, each with the address of this page in it.
+    """
+    return [
+        {
+            "code": code,
+            "name": _own_name(code),
+            "url": translate_url(path, code),
+            "is_current": code == get_language(),
+        }
+        for code, _name in settings.LANGUAGES
+    ]
+
+
+def _own_name(code: str) -> str:
+    name: str = get_language_info(code)["name_local"]
+    return name[0].upper() + name[1:]

@@ -1,4 +1,15 @@
+from datetime import timedelta
+from functools import cache
+from typing import Any
+from zoneinfo import available_timezones
+
+from allauth.account.forms import SignupForm as AllauthSignupForm
+from django import forms
+from django.conf import settings
 from django.forms.renderers import TemplatesSetting
+from django.utils.translation import gettext_lazy as _
+
+from marketplace.models import Launch, User
 
 
 class ComponentRenderer(TemplatesSetting):
@@ -7,3 +18,79 @@ class ComponentRenderer(TemplatesSetting):
     """
 
     field_template_name = "components/field.html"
+
+
+class SignupForm(AllauthSignupForm):
+    """
+    Sign-up whose honeypot is hidden by the stylesheet, not by a forbidden style.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        honeypot = self.fields[settings.ACCOUNT_SIGNUP_FORM_HONEYPOT_FIELD]
+        honeypot.label = _("Leave this field empty")
+        honeypot.template_name = "components/honeypot.html"
+        honeypot.widget = forms.TextInput(
+            attrs={"tabindex": "-1", "autocomplete": "off"}
+        )
+
+
+@cache
+def time_zone_choices() -> list[tuple[str, str]]:
+    """
+    Return the zones that have a place, sorted, after UTC.
+    """
+    zones = sorted(zone for zone in available_timezones() if "/" in zone)
+    places = [zone for zone in zones if not zone.startswith(("Etc/", "SystemV/"))]
+    return [(zone, zone.replace("_", " ")) for zone in ["UTC", *places]]
+
+
+class ProfileForm(forms.ModelForm):
+    time_zone = forms.ChoiceField(
+        label=_("Time zone"),
+        choices=time_zone_choices,
+        help_text=_("Pages show times in this zone. Bills are kept in UTC hours."),
+    )
+
+    class Meta:
+        model = User
+        fields = ["name", "language", "currency", "time_zone"]
+        labels = {
+            "name": _("Name"),
+            "language": _("Language"),
+            "currency": _("Currency"),
+        }
+
+
+class OpeningForm(forms.ModelForm):
+    class Meta:
+        model = Launch
+        fields = ["opens_at"]
+        labels = {"opens_at": _("The market opens on")}
+        help_texts = {
+            "opens_at": _(
+                "In your time zone. It shows the countdown; you open by hand."
+            )
+        }
+        widgets = {
+            "opens_at": forms.DateTimeInput(
+                attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"
+            )
+        }
+
+
+class PauseForm(forms.Form):
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=200,
+        help_text=_("Everybody who waits is shown it."),
+    )
+
+
+class ClockForm(forms.Form):
+    STEPS = {"1": _("1 hour"), "8": _("8 hours"), "24": _("1 day")}
+
+    hours = forms.ChoiceField(choices=list(STEPS.items()))
+
+    def step(self) -> timedelta:
+        return timedelta(hours=int(self.cleaned_data["hours"]))

@@ -13,7 +13,10 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
+from money import round_half_up
+
 FOREVER = float("inf")
+RATE_PLACES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class Bid:
     key: str
     gpu_id: int
     gpus: int
-    region_ids: frozenset[int]
+    regions: frozenset[str]
     hours: int
     limit: Decimal
     rank: Decimal
@@ -46,7 +49,7 @@ class Ask:
     key: int
     gpu_id: int
     gpus_per_node: int
-    region_id: int
+    region: str
     free_nodes: int
     price: Decimal
     currency: str
@@ -70,7 +73,7 @@ class LaneKey(NamedTuple):
 
     gpu_id: int
     gpus: int
-    region_id: int
+    region: str
     currency: str
 
 
@@ -160,7 +163,7 @@ def _end(ask: Ask) -> float:
 def _lanes(asks: Iterable[Ask]) -> dict[LaneKey, Lane]:
     groups: dict[LaneKey, list[Ask]] = {}
     for ask in asks:
-        key = LaneKey(ask.gpu_id, ask.gpus_per_node, ask.region_id, ask.currency)
+        key = LaneKey(ask.gpu_id, ask.gpus_per_node, ask.region, ask.currency)
         groups.setdefault(key, []).append(ask)
     return {key: Lane(group) for key, group in groups.items()}
 
@@ -172,15 +175,16 @@ def _best(
     Return the lane and place of the ask that this bid takes, if there is one.
     """
     best = None
-    for region_id in bid.region_ids:
+    for region in bid.regions:
         for currency, rate in bid.rates.items():
-            lane = lanes.get(LaneKey(bid.gpu_id, bid.gpus, region_id, currency))
+            lane = lanes.get(LaneKey(bid.gpu_id, bid.gpus, region, currency))
             place = lane.first_lasting(until) if lane else None
             if lane is None or place is None:
                 continue
             ask = lane.asks[place]
             price = ask.price * rate
-            if price > bid.limit:
+            # Rounded like the quote whose ask may have been taken as the limit.
+            if round_half_up(price, RATE_PLACES) > bid.limit:
                 continue
             order = (price, _age(ask))
             if best is None or order < best[0]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from marketplace.matching import Ask, Bid, Pairing, match_book
 
 NOON = datetime(2026, 12, 12, 12, tzinfo=UTC)
-PARIS, FRANKFURT = 1, 2
+PARIS, FRANKFURT, ELSEWHERE = "paris", "frankfurt", "elsewhere"
 
 
 def make_bid(key, limit, **changes):
@@ -16,7 +16,7 @@ def make_bid(key, limit, **changes):
         "key": key,
         "gpu_id": 1,
         "gpus": 1,
-        "region_ids": frozenset({PARIS}),
+        "regions": frozenset({PARIS}),
         "hours": 8,
         "limit": Decimal(limit),
         "rank": Decimal(limit),
@@ -31,7 +31,7 @@ def make_ask(key, price, **changes):
         "key": key,
         "gpu_id": 1,
         "gpus_per_node": 1,
-        "region_id": PARIS,
+        "region": PARIS,
         "free_nodes": 1,
         "price": Decimal(price),
         "currency": "USD",
@@ -59,11 +59,11 @@ def test_serves_the_earlier_funded_of_equal_limits_first():
 
 
 def test_takes_the_cheapest_ask_of_the_accepted_regions():
-    bid = make_bid("a", "0.40", region_ids=frozenset({PARIS, FRANKFURT}))
+    bid = make_bid("a", "0.40", regions=frozenset({PARIS, FRANKFURT}))
     asks = [
         make_ask(1, "0.34"),
-        make_ask(2, "0.33", region_id=FRANKFURT),
-        make_ask(3, "0.10", region_id=3),
+        make_ask(2, "0.33", region=FRANKFURT),
+        make_ask(3, "0.10", region=ELSEWHERE),
     ]
 
     assert keys([bid], asks) == [("a", 2)]
@@ -126,13 +126,23 @@ def test_compares_another_currency_through_the_frozen_rate():
     assert keys([make_bid("b", "0.329", rates=bid.rates)], [euro]) == []
 
 
+def test_rounds_a_converted_ask_to_the_six_decimals_of_a_limit():
+    # 0.33 / 1.0857 = 0.303950...; the quote's limit was this, rounded down.
+    factor = 1 / Decimal("1.0857")
+    bid = make_bid("a", "0.303951", rates={"USD": factor})
+
+    assert factor * Decimal("0.33") > Decimal("0.303951")
+    assert keys([bid], [make_ask(1, "0.33")]) == [("a", 1)]
+
+
 def test_gives_the_last_node_to_one_of_fifty():
     bids = [make_bid(f"{number:02}", "0.40") for number in range(50)]
 
     assert keys(bids, [make_ask(1, "0.33")]) == [("00", 1)]
 
 
-REGIONS = st.frozensets(st.integers(1, 3), min_size=1)
+PLACES = st.sampled_from([PARIS, FRANKFURT, ELSEWHERE])
+REGIONS = st.frozensets(PLACES, min_size=1)
 PRICES = st.integers(1, 6).map(lambda tenths: Decimal(tenths) / 10)
 RATES = st.sampled_from(
     [
@@ -146,7 +156,7 @@ BIDS = st.builds(
     key=st.none(),
     gpu_id=st.integers(1, 2),
     gpus=st.sampled_from([1, 8]),
-    region_ids=REGIONS,
+    regions=REGIONS,
     hours=st.integers(1, 4),
     limit=PRICES,
     rank=PRICES,
@@ -158,7 +168,7 @@ ASKS = st.builds(
     key=st.none(),
     gpu_id=st.integers(1, 2),
     gpus_per_node=st.sampled_from([1, 8]),
-    region_id=st.integers(1, 3),
+    region=PLACES,
     free_nodes=st.integers(0, 3),
     price=PRICES,
     currency=st.sampled_from(["USD", "EUR", "GBP"]),
@@ -187,7 +197,7 @@ def can_take(bid, ask):
         lasts
         and ask.gpu_id == bid.gpu_id
         and ask.gpus_per_node == bid.gpus
-        and ask.region_id in bid.region_ids
+        and ask.region in bid.regions
         and ask.currency in bid.rates
         and ask.price * bid.rates[ask.currency] <= bid.limit
     )

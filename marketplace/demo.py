@@ -1,0 +1,50 @@
+"""
+The demo's accounts and dates; config/launch.py prints the log-ins.
+"""
+
+from datetime import datetime, timedelta
+
+from allauth.account.models import EmailAddress
+from django.db import transaction
+
+from catalog import services as catalog
+from marketplace import services
+from marketplace.models import Launch, User
+
+RENTER = "renter@corehour.example"
+STAFF = "staff@corehour.example"
+PASSWORD = "corehour-demo-2026"  # noqa: S105 - the demo's, printed at every start
+
+OPENS_IN = timedelta(days=12, hours=5)
+CONFIRMED_SUPPLIERS = ("everxcloud", "demo-compute")
+
+
+@transaction.atomic
+def prepare(*, at: datetime) -> None:
+    """
+    Bring the demo to where a newcomer finds it. What exists already stays.
+
+    The prices of the suppliers that the demo plays are confirmed on every start, so
+    that they do not grow stale on a machine that was switched off for a month.
+    """
+    catalog.load_catalog(at=at)
+    for supplier in CONFIRMED_SUPPLIERS:
+        catalog.confirm_prices_of(supplier_slug=supplier, at=at)
+    _person(RENTER, at=at)
+    _person(STAFF, at=at, is_staff=True, is_superuser=True)
+    Launch.objects.get_or_create(
+        pk=Launch.THE_ONE, defaults={"opens_at": _next_hour(at + OPENS_IN)}
+    )
+
+
+def _person(email: str, *, at: datetime, **flags: bool) -> None:
+    if User.objects.filter(email=email).exists():
+        return
+    user = services.sign_up(email=email, password=PASSWORD, at=at)
+    if flags:
+        User.objects.filter(pk=user.pk).update(**flags)
+    EmailAddress.objects.create(user=user, email=email, verified=True, primary=True)
+
+
+def _next_hour(at: datetime) -> datetime:
+    return at.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)

@@ -1,0 +1,139 @@
+"""
+What pages show of the order book: asks, demand without names, and matches.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from django.db.models import Count, Min, QuerySet, Sum
+from djmoney.money import Money
+
+from catalog.models import GpuModel, Offer, Region
+from marketplace.models import Match
+from workspaces.models import Workspace
+from workspaces.states import WAITING
+
+MATCHES_SHOWN = 10
+
+
+class Trade(NamedTuple):
+    price: Money
+    at: datetime
+
+
+@dataclass
+class GpuRow:
+    """
+    One GPU in the market; the best ask is None while nobody offers it.
+    """
+
+    gpu: GpuModel
+    best: Money | None = None
+    nodes: int = 0
+    waiting: int = 0
+    last: Trade | None = None
+
+
+@dataclass
+class Level:
+    """
+    What is asked at one price in one region, over all suppliers.
+    """
+
+    region: Region
+    price: Money
+    gpus_per_node: int
+    nodes: int
+    suppliers: list[str] = field(default_factory=list)
+
+
+def overview(*, at: datetime) -> list[GpuRow]:
+    """
+    Return every GPU that is offered, asked for or was matched, cheapest first.
+    """
+    rows = {gpu.pk: GpuRow(gpu) for gpu in GpuModel.objects.all()}
+    for gpu_id, best, nodes in _best_asks(at):
+        row = rows[gpu_id]
+        row.nodes += nodes
+        # Amounts in different currencies do not compare: the first listed one stays.
+        row.best = row.best or best
+    for gpu_id, waiting in _demand():
+        rows[gpu_id].waiting = waiting
+    for match in _last_matches():
+        rows[match.offer.gpu_id].last = Trade(match.hourly_price, match.matched_at)
+    alive = [row for row in rows.values() if row.best or row.waiting or row.last]
+    return sorted(
+        alive, key=lambda row: (row.best is None, _amount(row), row.gpu.label)
+    )
+
+
+def levels_of(*, gpu_id: int, at: datetime) -> list[Level]:
+    """
+    Return the asks for a GPU by price and region, cheapest first.
+    """
+    offers: QuerySet[Any] = Offer.objects.live(at).filter(gpu_id=gpu_id)
+    rows = offers.select_related("region", "supplier").order_by(
+        "hourly_currency", "hourly_amount", "region__slug", "gpus_per_node", "listed_at"
+    )
+    levels = []
+    for key, group in groupby(rows, key=_level_key):
+        offers_there = list(group)
+        levels.append(
+            Level(
+                region=offers_there[0].region,
+                price=key[0],
+                gpus_per_node=key[2],
+                nodes=sum(offer.free_nodes for offer in offers_there),
+                suppliers=[offer.supplier.name for offer in offers_there],
+            )
+        )
+    return levels
+
+
+def waiting_for(*, gpu_id: int) -> int:
+    """
+    Return how many funded requests wait for a GPU.
+    """
+    return Workspace.objects.filter(gpu_id=gpu_id, state__in=WAITING).count()
+
+
+def last_matches(*, gpu_id: int) -> list[Match]:
+    """
+    Return the latest matches of a GPU, newest first.
+    """
+    matches = Match.objects.filter(offer__gpu_id=gpu_id)
+    newest = matches.select_related("offer__region").order_by("-sequence")
+    return list(newest[:MATCHES_SHOWN])
+
+
+def _best_asks(at: datetime) -> list[tuple[int, Money, int]]:
+    offers: QuerySet[Any] = Offer.objects.live(at)
+    grouped = offers.values("gpu_id", "hourly_currency")
+    rows = grouped.annotate(best=Min("hourly_amount"), nodes=Sum("free_nodes"))
+    ordered = sorted(rows, key=lambda row: str(row["hourly_currency"]), reverse=True)
+    return [
+        (row["gpu_id"], Money(row["best"], row["hourly_currency"]), row["nodes"])
+        for row in ordered
+    ]
+
+
+def _demand() -> list[tuple[int, int]]:
+    waiting = Workspace.objects.filter(state__in=WAITING).values("gpu_id")
+    rows = waiting.annotate(waiting=Count("pk")).values_list("gpu_id", "waiting")
+    return list(rows.order_by())
+
+
+def _last_matches() -> list[Match]:
+    newest = Match.objects.select_related("offer").order_by("offer__gpu", "-sequence")
+    return list(newest.distinct("offer__gpu"))
+
+
+def _amount(row: GpuRow) -> object:
+    return row.best.amount if row.best else 0
+
+
+def _level_key(offer: Any) -> tuple[Money, str, int]:
+    price = Money(offer.hourly_amount, offer.hourly_currency)
+    return price, offer.region.slug, offer.gpus_per_node

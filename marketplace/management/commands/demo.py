@@ -1,0 +1,17 @@
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+import clock
+from marketplace import demo
+
+
+class Command(BaseCommand):
+    help = "Load the catalog, confirm its prices, and make the demo's accounts."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not settings.DEMO:
+            raise CommandError("This makes accounts with a known password: DEMO only.")
+        demo.prepare(at=clock.now())
+        self.stdout.write(f"Log in as {demo.RENTER} or {demo.STAFF}: {demo.PASSWORD}")

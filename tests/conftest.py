@@ -1,0 +1,76 @@
+"""
+People with fixed meaning: the renter owns what a test is about, the stranger owns
+nothing of it, staff run the site.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+from allauth.account.models import EmailAddress
+from django.test import Client
+
+from marketplace import services
+from marketplace.models import User
+
+SIGNED_UP_AT = datetime(2026, 11, 30, 12, tzinfo=UTC)
+PASSWORD = "a long and private sentence"
+
+MakePerson = Callable[..., User]
+
+
+@pytest.fixture
+def make_person(db: None) -> MakePerson:
+    """
+    Sign a person up, with three empty wallets and a confirmed address.
+    """
+
+    def make(email: str, *, language: str = "en", **flags: bool) -> User:
+        person = services.sign_up(
+            email=email, password=PASSWORD, language=language, at=SIGNED_UP_AT
+        )
+        for name, value in flags.items():
+            setattr(person, name, value)
+        person.save(update_fields=[*flags])
+        EmailAddress.objects.create(
+            user=person, email=email, verified=True, primary=True
+        )
+        return person
+
+    return make
+
+
+@pytest.fixture
+def renter(make_person: MakePerson) -> User:
+    return make_person("renter@example.com")
+
+
+@pytest.fixture
+def stranger(make_person: MakePerson) -> User:
+    return make_person("stranger@example.com")
+
+
+@pytest.fixture
+def staff(make_person: MakePerson) -> User:
+    return make_person("staff@example.com", is_staff=True, is_superuser=True)
+
+
+def logged_in(person: User) -> Client:
+    client = Client()
+    client.force_login(person)
+    return client
+
+
+@pytest.fixture
+def renter_client(renter: User) -> Client:
+    return logged_in(renter)
+
+
+@pytest.fixture
+def stranger_client(stranger: User) -> Client:
+    return logged_in(stranger)
+
+
+@pytest.fixture
+def staff_client(staff: User) -> Client:
+    return logged_in(staff)
