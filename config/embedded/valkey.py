@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import IO
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from config import embedded
 from config.embedded import CannotStart
@@ -84,7 +86,9 @@ def wait_until_ready(place: Path, process: subprocess.Popen[bytes]) -> None:
     :raises ValkeyFailed: if the process ends, or takes longer than a minute
     """
     deadline = time.monotonic() + PATIENCE
-    with redis.Redis(unix_socket_path=str(socket(place))) as client:
+    # The client's own retries would wait for seconds between two looks.
+    once = Retry(NoBackoff(), 0)
+    with redis.Redis(unix_socket_path=str(socket(place)), retry=once) as client:
         while process.poll() is None and time.monotonic() < deadline:
             try:
                 client.ping()

@@ -12,6 +12,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import IO
 
+from config import embedded
 from config.embedded import CHECKOUT, CannotStart, identity, valkey
 from config.embedded.postgres import Cluster
 from config.launch import address, claim, processes
@@ -25,7 +26,7 @@ from config.launch.household import (
     Household,
     Process,
 )
-from config.launch.interruption import Interruption
+from config.launch.interruption import Interruption, Stopped
 from config.launch.steps import Preparation, environment
 from config.launch.terminal import say, step
 
@@ -82,8 +83,12 @@ class Launcher:
             claim.announce(self.home, url=url, is_ready=True)
             greet(url, self.home)
             self.watch()
+        except Stopped:
+            say("\nStopping …")
+            raise
         finally:
             self.household.end()
+            shutil.rmtree(embedded.socket_folder(self.home), ignore_errors=True)
 
     def clear_up(self) -> None:
         """

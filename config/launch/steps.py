@@ -32,6 +32,7 @@ def environment(home: Path, site_url: str) -> dict[str, str]:
     """
     return {
         **os.environ,
+        "DJANGO_SETTINGS_MODULE": "config.settings",
         "COREHOUR_HOME": str(home),
         "DEMO": "true",
         "DATABASE_URL": embedded.database_url(home),

@@ -1,0 +1,71 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+
+from tests.browser import chromium
+from tests.browser.site import Site, running_site
+
+FLAGS = (
+    "--no-sandbox",  # or root cannot start it
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """
+    Keep the journeys in one process of a parallel run: they share one site.
+    """
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("site"))
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """
+    The running site that the journeys share; nobody resets it between them.
+    """
+    with running_site(tmp_path_factory.mktemp("site")) as site:
+        yield site
+
+
+# Not for the session: while Playwright runs, Django takes its event loop for a sign of
+# asynchronous code and refuses to touch the database.
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """
+    A real Chromium.
+    """
+    path = chromium.find()
+    if path is None:
+        pytest.skip(chromium.LEFT_OUT)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=[*FLAGS])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, site: Site) -> Iterator[Page]:
+    """
+    A page of a new visitor, whose scripts must not fail or break the site's policy.
+    """
+    context = browser.new_context(base_url=site.url)
+    page = context.new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda message: faults.extend(policy_faults(message)))
+    yield page
+    context.close()
+    assert faults == []
+
+
+def policy_faults(message: ConsoleMessage) -> list[str]:
+    return [message.text] if "Content Security Policy" in message.text else []

@@ -1,0 +1,177 @@
+"""
+The real launcher with real services: what `make run` promises.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import requests
+
+from config import embedded
+from config.embedded import CannotStart
+from config.launch import address, launcher, processes
+from tests.browser.site import Site, running_site
+
+pytestmark = pytest.mark.xdist_group("site")
+
+MAKE_NOTE = "from django.core.cache import cache; cache.set('note', 'kept', None)"
+READ_NOTE = "from django.core.cache import cache; print(cache.get('note'))"
+MAKE_TABLE = "CREATE TABLE note AS SELECT 'kept' AS text"
+READ_TABLE = "SELECT to_regclass('note')"
+NAMES = ("web", "worker", "beat", "valkey", "postgres")
+
+
+def healthy(site: Site) -> bool:
+    return requests.get(f"{site.url}/healthz", timeout=5).text == "ok"
+
+
+def query(site: Site, sql: str) -> str:
+    code = (
+        "from django.db import connection as c; cursor = c.cursor();"
+        f"cursor.execute({sql!r}); print(cursor.description and cursor.fetchone()[0])"
+    )
+    return site.manage("shell", "--no-imports", "-c", code).strip()
+
+
+def launch(home: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """
+    Run the launcher where it should end by itself.
+    """
+    return subprocess.run(
+        [sys.executable, "-m", "config.launch"],
+        cwd=embedded.CHECKOUT,
+        env={**os.environ, "COREHOUR_HOME": str(home), "PORT": "0", **variables},
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_data_is_kept_until_somebody_starts_over(tmp_path):
+    with running_site(tmp_path / "home") as site:
+        assert healthy(site)
+        site.manage("shell", "--no-imports", "-c", MAKE_NOTE)
+        query(site, MAKE_TABLE)
+        pids = [site.pid(name) for name in NAMES]
+        assert site.stop() == 0
+    assert "Stopped. The data is kept." in site.said()
+    assert [processes.birth(pid) for pid in pids] == [None] * len(NAMES)
+    assert not embedded.socket_folder(site.home).exists()
+
+    with running_site(tmp_path / "home") as site:
+        assert site.manage("shell", "--no-imports", "-c", READ_NOTE) == "kept\n"
+        assert query(site, READ_TABLE) == "note"
+        assert "Static files" not in site.said()
+
+    with running_site(tmp_path / "home", FRESH="1") as site:
+        assert site.manage("shell", "--no-imports", "-c", READ_NOTE) == "None\n"
+        assert query(site, READ_TABLE) == "None"
+
+
+def test_a_second_run_is_told_where_the_first_is(tmp_path):
+    with running_site(tmp_path / "home") as site:
+        second = launch(site.home, FRESH="1")
+
+        assert second.returncode == 1
+        assert site.url in second.stderr
+        assert f"process {site.process.pid}" in second.stderr
+        assert healthy(site)
+
+
+def test_a_killed_launcher_leaves_nothing_that_stops_the_next(tmp_path):
+    with running_site(tmp_path / "home") as site:
+        query(site, MAKE_TABLE)
+        pids = {name: site.pid(name) for name in NAMES}
+        site.process.kill()
+        site.process.wait()
+        assert all(processes.birth(pid) for pid in pids.values())
+
+    with running_site(tmp_path / "home") as site:
+        assert all(not processes.birth(pid) for pid in pids.values())
+        assert f"the web of an earlier run (process {pids['web']})" in site.said()
+        assert query(site, READ_TABLE) == "note"
+
+
+def test_killed_workers_come_back_and_a_lost_database_ends_the_run(tmp_path):
+    with running_site(tmp_path / "home") as site:
+        site.kill_worker()
+        os.killpg(site.beat_pid, signal.SIGKILL)
+        while "The beat was killed; starting it again." not in site.said():
+            time.sleep(0.05)
+        assert "The worker was killed; starting it again." in site.said()
+        assert healthy(site)
+
+        web = site.web_pid
+        os.kill(site.pid("postgres"), signal.SIGKILL)
+
+        assert site.process.wait(60) == 1
+        assert "The postgres ended by signal 9. The end of" in site.said()
+        assert processes.birth(web) is None
+
+
+def test_a_step_that_fails_ends_the_run_and_shows_what_it_said(tmp_path):
+    done = launch(tmp_path / "home", SECRET_KEY="short")
+
+    assert done.returncode == 1
+    assert "`manage.py migrate` failed" in done.stderr
+    assert "SECRET_KEY is too short" in done.stderr
+    assert list((tmp_path / "home" / "pid").iterdir()) == []
+
+
+def test_ctrl_c_in_the_middle_of_the_start_ends_what_runs_already(tmp_path):
+    with pytest.raises(AssertionError, match="did not start"):
+        interrupt_early(tmp_path / "home")
+
+    assert "Stopped. The data is kept." in (tmp_path / "home/launcher.log").read_text()
+    assert list((tmp_path / "home" / "pid").iterdir()) == []
+
+
+def interrupt_early(home: Path) -> None:
+    helper = (
+        "import pathlib, signal, os, sys, time, json\n"
+        "note = pathlib.Path(sys.argv[1])\n"
+        "while not (note / 'pid' / 'valkey.json').exists(): time.sleep(0.01)\n"
+        "pid = json.loads((note / 'site.json').read_text())['pid']\n"
+        "os.kill(pid, signal.SIGTERM)\n"
+    )
+    with (
+        subprocess.Popen([sys.executable, "-c", helper, str(home)]),
+        running_site(home),
+    ):
+        pass
+
+
+def test_a_taken_port_is_refused_before_anything_starts(tmp_path):
+    sockets = address.listen("0")
+    number = sockets[0].getsockname()[1]
+
+    done = launch(tmp_path / "home", PORT=str(number))
+
+    address.close(sockets)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"\nPort {number} is taken or not allowed")
+    assert done.stdout == ""
+
+
+def test_without_a_port_the_next_free_one_is_said(monkeypatch, capsys):
+    taken = address.listen("0")
+    number = taken[0].getsockname()[1]
+    monkeypatch.setattr(address, "FIRST_PORT", number)
+
+    sockets = launcher.listen(None)
+
+    assert f"Port {number} is taken; the next free one is" in capsys.readouterr().out
+    address.close([*taken, *sockets])
+
+
+def test_a_nearly_full_disk_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(launcher, "LEAST_FREE", 10**18)
+
+    with pytest.raises(CannotStart, match="Make room and start again"):
+        launcher.require_space(tmp_path)
