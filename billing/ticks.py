@@ -242,7 +242,7 @@ def _bill_chunk(
         failpoint("tick.before_commit")
     failpoint("tick.after_commit")
     run.add(part)
-    return meters[-1] if meters else None
+    return meters[-1] if len(meters) == limit else None
 
 
 def charge_meters(

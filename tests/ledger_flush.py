@@ -1,19 +1,23 @@
 """
 Lets the tests empty the tables after a transactional test.
 
-The ledger refuses TRUNCATE, as it should; only a superuser of the database, like the
-tests', can step around its triggers.
+The ledger refuses TRUNCATE, as it should; only the owner of the tables can switch its
+triggers off.
 """
 
 from django.db.backends.postgresql.operations import DatabaseOperations
 
-TRIGGERS_OFF = "SET session_replication_role = replica"
-TRIGGERS_ON = "SET session_replication_role = DEFAULT"
+TABLES = ("billing_account", "billing_transfer", "billing_charge")
 flush = DatabaseOperations.execute_sql_flush
 
 
+def switch_triggers(state):
+    return [f"ALTER TABLE {table} {state} TRIGGER USER" for table in TABLES]
+
+
 def flush_past_triggers(self, statements):
-    flush(self, [TRIGGERS_OFF, *statements, TRIGGERS_ON])
+    around = switch_triggers("DISABLE"), switch_triggers("ENABLE")
+    flush(self, [*around[0], *statements, *around[1]])
 
 
 DatabaseOperations.execute_sql_flush = flush_past_triggers

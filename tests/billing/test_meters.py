@@ -1,7 +1,6 @@
 from datetime import timedelta
-from decimal import Decimal
 
-from billing.services import bill_due, charges_of, stop_meter
+from billing.services import bill_due, charges_of
 from tests.billing.conftest import NOON, usd
 
 
