@@ -10,16 +10,19 @@ other end, whatever order the events come in; what is given back is on `Refund` 
 
 import uuid
 from datetime import datetime
+from decimal import Decimal
 from typing import ClassVar, Self
 
 from django.db import models
 from django.db.models import F, Q
 from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from djmoney.money import Money
 
 from billing.models.ledger import ledger_money
-from billing.tax import Treatment
+from billing.tax import Decision, Treatment
 
 
 class TopUpQuerySet(models.QuerySet["TopUp"]):
@@ -167,6 +170,33 @@ class TopUp(models.Model):
     @property
     def is_open(self) -> bool:
         return self.status in self.OPEN
+
+    @property
+    def vat_share(self) -> Decimal:
+        """
+        The VAT rate as a share: 0.2 for 20 %.
+        """
+        return self.vat_rate / 100
+
+    @property
+    def vat_reason(self) -> Promise:
+        decision = Decision(
+            rate=self.vat_rate,
+            treatment=Treatment(self.vat_treatment),
+            is_pending=self.is_vat_pending,
+        )
+        return decision.reason
+
+    @property
+    def state_label(self) -> str:
+        """
+        Say where the money is, refunds included.
+        """
+        if self.status != self.Status.PAID or not self.refunded_net:
+            return str(self.get_status_display())
+        if self.refunded_net < self.net:
+            return gettext("Partly refunded")
+        return gettext("Refunded")
 
     @property
     def refundable_net(self) -> Money:

@@ -51,6 +51,24 @@ def find_top_up(*, user_id: int, top_up: UUID) -> TopUp | None:
     return rows.filter(uuid=top_up).first()
 
 
+def find_top_up_by_reference(*, user_id: int, reference: str) -> TopUp | None:
+    """
+    Return the user's own top-up that a provider knows under this reference, or None.
+    """
+    try:
+        return find_top_up(user_id=user_id, top_up=UUID(reference))
+    except ValueError:
+        return None
+
+
+def recent_top_ups(*, user_id: int, number: int) -> list[TopUp]:
+    """
+    Return the user's last confirmed top-ups, the newest first.
+    """
+    rows = TopUp.objects.of_user(user_id).confirmed().newest_first()
+    return list(rows[:number])
+
+
 def start_top_up(
     *, user_id: int, net: Money, email: str, language: str, at: datetime
 ) -> TopUp:

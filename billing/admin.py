@@ -1,0 +1,150 @@
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from billing.models import (
+    Account,
+    BillingProfile,
+    Charge,
+    Dispute,
+    Hold,
+    Meter,
+    MeterFault,
+    ProviderEvent,
+    Refund,
+    TopUp,
+    Transfer,
+    VatRate,
+    Wallet,
+)
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """
+    A table of the books: read here, written by services alone, by superusers too.
+    """
+
+    show_full_result_count = False
+    list_per_page = 50
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(Account)
+class AccountAdmin(ReadOnlyAdmin):
+    list_display = ["kind", "party", "balance", "may_go_negative"]
+    list_filter = ["kind", "currency"]
+    search_fields = ["party"]
+
+
+@admin.register(Transfer)
+class TransferAdmin(ReadOnlyAdmin):
+    list_display = ["happened_at", "kind", "amount", "debit", "credit", "reference"]
+    list_filter = ["kind", "currency"]
+    list_select_related = ["debit", "credit"]
+    search_fields = ["=reference", "=key"]
+    ordering = ["-pk"]
+    # Sorting millions of rows by another column would hold the page up for minutes.
+    sortable_by: ClassVar[list[str]] = []
+
+
+@admin.register(Wallet)
+class WalletAdmin(ReadOnlyAdmin):
+    list_display = ["user", "currency", "free", "set_aside", "frozen_at"]
+    list_filter = ["currency"]
+    list_select_related = ["user", "available", "held"]
+    search_fields = ["user__email"]
+
+    @admin.display(description="available")
+    def free(self, wallet: Wallet) -> str:
+        return str(wallet.available.balance)
+
+    @admin.display(description="held")
+    def set_aside(self, wallet: Wallet) -> str:
+        return str(wallet.held.balance)
+
+
+@admin.register(Hold)
+class HoldAdmin(ReadOnlyAdmin):
+    list_display = ["reference", "amount", "captured", "released", "status"]
+    list_filter = ["status"]
+    search_fields = ["=reference"]
+
+
+@admin.register(Meter)
+class MeterAdmin(ReadOnlyAdmin):
+    list_display = ["name", "hold", "rate", "units", "started_at", "billed_until"]
+    list_select_related = ["hold"]
+    search_fields = ["=hold__reference"]
+
+
+@admin.register(Charge)
+class ChargeAdmin(ReadOnlyAdmin):
+    list_display = ["hour", "meter", "seconds", "amount", "fee_amount"]
+    list_select_related = ["meter"]
+    search_fields = ["=meter__hold__reference"]
+    sortable_by: ClassVar[list[str]] = []
+
+
+@admin.register(MeterFault)
+class MeterFaultAdmin(ReadOnlyAdmin):
+    list_display = ["kind", "meter", "detail", "first_seen_at", "resolved_at"]
+    list_filter = ["kind"]
+    list_select_related = ["meter"]
+
+
+@admin.register(TopUp)
+class TopUpAdmin(ReadOnlyAdmin):
+    list_display = ["created_at", "email", "total", "net", "vat", "country", "status"]
+    list_filter = ["status", "provider", "is_vat_pending"]
+    search_fields = ["email", "=provider_ref", "=payment_id"]
+    ordering = ["-pk"]
+
+
+@admin.register(Refund)
+class RefundAdmin(ReadOnlyAdmin):
+    list_display = ["created_at", "top_up", "total", "status", "failure"]
+    list_filter = ["status"]
+    list_select_related = ["top_up"]
+
+
+@admin.register(Dispute)
+class DisputeAdmin(ReadOnlyAdmin):
+    list_display = ["opened_at", "top_up", "total", "reason", "status"]
+    list_filter = ["status"]
+    list_select_related = ["top_up"]
+
+
+@admin.register(ProviderEvent)
+class ProviderEventAdmin(ReadOnlyAdmin):
+    list_display = ["received_at", "provider", "type", "state", "tries", "note"]
+    list_filter = ["state", "provider"]
+    search_fields = ["=event_id"]
+    ordering = ["-pk"]
+
+
+@admin.register(BillingProfile)
+class BillingProfileAdmin(ReadOnlyAdmin):
+    list_display = ["user", "country", "is_business", "name", "vat_id", "vat_id_status"]
+    list_filter = ["vat_id_status"]
+    list_select_related = ["user"]
+    search_fields = ["user__email", "=vat_id"]
+
+
+@admin.register(VatRate)
+class VatRateAdmin(admin.ModelAdmin):
+    """
+    The one table of the money that staff edit: add a row when a rate changes.
+    """
+
+    list_display = ["country", "rate", "valid_from", "source", "as_of"]
+    list_filter = ["country"]
+    ordering = ["country", "-valid_from"]

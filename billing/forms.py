@@ -1,0 +1,77 @@
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
+
+from billing import countries
+from billing.fields import AmountField
+from billing.tax import VatIdInvalid, parse_vat_id
+
+
+class TopUpForm(forms.Form):
+    """
+    How much to top up, and what decides the VAT on it.
+    """
+
+    amount = AmountField(label=_("Amount, before VAT"))
+    currency = forms.ChoiceField(
+        label=_("Wallet"),
+        choices=settings.CURRENCY_CHOICES,
+        help_text=_("The amount is credited in this currency."),
+    )
+    country = forms.ChoiceField(
+        label=_("Country"), help_text=_("It decides which VAT applies.")
+    )
+    is_business = forms.BooleanField(label=_("I buy for a business"), required=False)
+    name = forms.CharField(
+        label=_("Name or company"),
+        max_length=150,
+        required=False,
+        widget=forms.TextInput({"autocomplete": "organization"}),
+        help_text=_("As it should stand on invoices."),
+    )
+    address = forms.CharField(
+        label=_("Address"),
+        max_length=300,
+        required=False,
+        widget=forms.TextInput({"autocomplete": "street-address"}),
+    )
+    vat_id = forms.CharField(
+        label=_("VAT number"),
+        max_length=20,
+        required=False,
+        widget=forms.TextInput({"autocomplete": "off"}),
+        help_text=_("Of a business in the EU, such as DE136695976."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        language = get_language() or settings.LANGUAGE_CODE
+        country = self.fields["country"]
+        assert isinstance(country, forms.ChoiceField)
+        country.choices = [
+            ("", _("Choose a country")),
+            *countries.choices(language=language),
+        ]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if not cleaned.get("is_business"):
+            cleaned["vat_id"] = ""
+            return cleaned
+        for name in ("name", "address"):
+            if not cleaned.get(name):
+                self.add_error(
+                    name, ValidationError(_("An invoice to a business needs this."))
+                )
+        if cleaned.get("vat_id") and cleaned.get("country"):
+            try:
+                cleaned["vat_id"] = parse_vat_id(
+                    cleaned["vat_id"], country=cleaned["country"]
+                )
+            except VatIdInvalid as error:
+                self.add_error("vat_id", str(error))
+        return cleaned

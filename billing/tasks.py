@@ -1,0 +1,31 @@
+from celery import shared_task
+
+import clock
+from billing.gateways import sandbox
+from billing.services import events, janitor
+
+
+@shared_task
+def process_events() -> None:
+    """
+    Act on provider events that wait for their next try.
+    """
+    events.process_due(at=clock.now())
+
+
+@shared_task
+def look_up_payments() -> None:
+    """
+    Ask the providers after payments that have gone quiet.
+    """
+    janitor.look_up_payments(at=clock.now())
+
+
+@shared_task
+def run_sandbox() -> None:
+    """
+    Let the demo's payments settle and send their events.
+    """
+    now = clock.now()
+    sandbox.settle_due(at=now)
+    sandbox.deliver_due(at=now)

@@ -1,0 +1,129 @@
+"""
+From an amount to the provider's page and back.
+"""
+
+from uuid import UUID
+
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods, require_safe
+from django_htmx.middleware import HtmxDetails
+from djmoney.money import Money
+
+import clock
+from billing.forms import TopUpForm
+from billing.models import TopUp
+from billing.services.profiles import VatRateMissing, profile_of, save_profile
+from billing.services.top_ups import (
+    TopUpRefused,
+    confirm_top_up,
+    find_top_up,
+    start_top_up,
+)
+from billing.services.wallets import wallets_of
+
+STEPS = [_("Amount"), _("Check"), _("Pay"), _("In your wallet")]
+PROFILE_FIELDS = ("country", "is_business", "name", "address", "vat_id")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def top_up(request: HttpRequest) -> HttpResponse:
+    assert request.user.is_authenticated
+    form = TopUpForm(request.POST or None, initial=_initial(request))
+    if form.is_valid():
+        try:
+            quote = _quote(request, form)
+        except (TopUpRefused, VatRateMissing) as error:
+            form.add_error(None, str(error))
+        else:
+            return redirect("billing:top_up_confirm", quote.uuid)
+    status = 422 if form.is_bound else 200
+    context = {"form": form, "steps": STEPS}
+    return render(request, "billing/top_up.html", context, status=status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def confirm(request: HttpRequest, top_up: UUID) -> HttpResponse:
+    quote = _own(request, top_up)
+    refusal = ""
+    if request.method == "POST":
+        try:
+            quote = confirm_top_up(top_up_id=quote.pk, at=clock.now())
+        except TopUpRefused as error:
+            refusal = str(error)
+        else:
+            return _to_provider(quote)
+    if quote.status != TopUp.Status.DRAFT:
+        return redirect(quote)
+    balance = _available(quote)
+    context = {
+        "top_up": quote,
+        "available": balance,
+        "available_after": balance + quote.net,
+        "refusal": refusal,
+        "steps": STEPS,
+    }
+    status = 422 if refusal else 200
+    return render(request, "billing/top_up_confirm.html", context, status=status)
+
+
+@require_safe
+def status(request: HttpRequest, top_up: UUID) -> HttpResponse:
+    row = _own(request, top_up)
+    if row.status == TopUp.Status.DRAFT:
+        return redirect("billing:top_up_confirm", row.uuid)
+    context = {"top_up": row, "available": _available(row), "steps": STEPS}
+    is_fragment = bool(HtmxDetails(request))
+    page = "_top_up_state.html" if is_fragment else "top_up_state.html"
+    return render(request, f"billing/{page}", context)
+
+
+def _own(request: HttpRequest, top_up: UUID) -> TopUp:
+    assert request.user.is_authenticated
+    row = find_top_up(user_id=request.user.pk, top_up=top_up)
+    if row is None:
+        raise Http404
+    return row
+
+
+def _initial(request: HttpRequest) -> dict[str, object]:
+    assert request.user.is_authenticated
+    profile = profile_of(user_id=request.user.pk)
+    known = {name: getattr(profile, name) for name in PROFILE_FIELDS} if profile else {}
+    currency = request.GET.get("currency", request.user.currency)
+    return {"currency": currency, **known}
+
+
+@transaction.atomic
+def _quote(request: HttpRequest, form: TopUpForm) -> TopUp:
+    """
+    Save the billing details and quote the top-up, both or neither.
+    """
+    assert request.user.is_authenticated
+    cleaned = form.cleaned_data
+    save_profile(
+        user_id=request.user.pk, **{name: cleaned[name] for name in PROFILE_FIELDS}
+    )
+    return start_top_up(
+        user_id=request.user.pk,
+        net=Money(cleaned["amount"], cleaned["currency"]),
+        email=request.user.email,
+        language=get_language() or request.user.language,
+        at=clock.now(),
+    )
+
+
+def _to_provider(top_up: TopUp) -> HttpResponse:
+    if top_up.status == TopUp.Status.PENDING:
+        return HttpResponseRedirect(top_up.checkout_url)
+    return redirect(top_up)
+
+
+def _available(top_up: TopUp) -> Money:
+    balances = wallets_of(user_id=top_up.wallet.user_id)
+    return next(
+        row.available for row in balances if row.currency == top_up.wallet.currency
+    )
