@@ -8,7 +8,6 @@ lost, doubled or late wake-up changes nothing.
 import os
 
 from celery import Celery
-from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -20,14 +19,10 @@ app.conf.beat_schedule = {
         "task": "billing.tasks.process_events",
         "schedule": 10.0,
     },
+    "run the sandbox": {"task": "billing.tasks.run_sandbox", "schedule": 3.0},
     "look up payments": {"task": "billing.tasks.look_up_payments", "schedule": 60.0},
     "send mail": {"task": "marketplace.tasks.send_mail", "schedule": 5.0},
     "match market": {"task": "marketplace.tasks.match_market", "schedule": 10.0},
     "provision": {"task": "workspaces.tasks.provision_due", "schedule": 5.0},
     "end workspaces": {"task": "workspaces.tasks.end_due", "schedule": 10.0},
 }
-if settings.PAYMENT_GATEWAY == "sandbox":
-    app.conf.beat_schedule["run the sandbox"] = {
-        "task": "billing.tasks.run_sandbox",
-        "schedule": 3.0,
-    }
