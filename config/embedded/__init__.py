@@ -6,6 +6,7 @@ Both listen on Unix sockets only, so two checkouts on one machine never meet.
 
 import hashlib
 import os
+import time
 from pathlib import Path
 from urllib.parse import quote
 
@@ -19,6 +20,13 @@ class CannotStart(Exception):
     """
     A service did not start; the message says why and what to do.
     """
+
+
+def glance() -> None:
+    """
+    Let a moment pass between two looks at a service that starts.
+    """
+    time.sleep(0.02)
 
 
 def home() -> Path:

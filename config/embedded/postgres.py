@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -101,23 +102,27 @@ class Cluster:
             [str(programs / "postgres"), "-D", str(self.data), *words], stdout=log
         )
 
-    def wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
+    def wait_until_ready(
+        self,
+        process: subprocess.Popen[bytes],
+        pause: Callable[[], None] = embedded.glance,
+    ) -> None:
         """
         Return once the server takes connections and holds the database.
 
-        :raises PostgresFailed: if it ends, or takes longer than a minute
+        :raises PostgresFailed: if it ends, refuses, or takes longer than a minute
         """
         deadline = time.monotonic() + PATIENCE
         while process.poll() is None and time.monotonic() < deadline:
             try:
                 connection = self._connect()
-            except psycopg.OperationalError:
-                time.sleep(0.02)
+            except psycopg.OperationalError as error:
+                if is_refusal(error):
+                    raise PostgresFailed(str(error)) from error
+                pause()
                 continue
             with connection:
                 return make_database(connection)
-        if process.poll() is None:
-            process.kill()
         raise PostgresFailed("PostgreSQL did not start.")
 
     def leftover(self) -> int | None:
@@ -213,6 +218,14 @@ class Cluster:
         return psycopg.connect(
             host=str(self.sockets), user="postgres", dbname="postgres", autocommit=True
         )
+
+
+def is_refusal(error: psycopg.OperationalError) -> bool:
+    """
+    Return whether a server that is up answered, and not with "… is starting up".
+    """
+    text = str(error)
+    return "FATAL:" in text and "the database system is" not in text
 
 
 def make_database(connection: psycopg.Connection) -> None:

@@ -5,6 +5,7 @@ Valkey from its wheel, on a Unix socket only.
 import platform
 import subprocess
 import time
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
@@ -79,7 +80,11 @@ def program() -> Path:
     return path
 
 
-def wait_until_ready(place: Path, process: subprocess.Popen[bytes]) -> None:
+def wait_until_ready(
+    place: Path,
+    process: subprocess.Popen[bytes],
+    pause: Callable[[], None] = embedded.glance,
+) -> None:
     """
     Return once the server of `place` has read its data.
 
@@ -93,9 +98,7 @@ def wait_until_ready(place: Path, process: subprocess.Popen[bytes]) -> None:
             try:
                 client.ping()
             except (redis.ConnectionError, redis.BusyLoadingError):
-                time.sleep(0.02)
+                pause()
             else:
                 return
-    if process.poll() is None:
-        process.kill()
     raise ValkeyFailed("Valkey did not start.")

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import IO
 
 from config import embedded
-from config.embedded import CHECKOUT, CannotStart, identity, valkey
+from config.embedded import CHECKOUT, identity, valkey
 from config.embedded.postgres import Cluster
-from config.launch import address, claim, processes
+from config.launch import address, claim, disk, processes
 from config.launch.household import (
     BEAT,
     PATIENCE,
@@ -30,7 +30,6 @@ from config.launch.interruption import Interruption, Stopped
 from config.launch.steps import Preparation, environment
 from config.launch.terminal import say, step
 
-LEAST_FREE = 500_000_000  # bytes
 LOG_INS = ("renter@corehour.example", "staff@corehour.example", "corehour-demo-2026")
 WEB_COMMAND = (
     *("gunicorn", "config.wsgi:application", "--preload", "--no-control-socket"),
@@ -42,12 +41,6 @@ WORKER_COMMAND = (
     *("--without-gossip", "--without-mingle"),
 )
 BEAT_COMMAND = ("celery", "-A", "config", "beat", "--loglevel", "INFO")
-
-
-class DiskFull(CannotStart):
-    """
-    There is too little room on the disk.
-    """
 
 
 class Launcher:
@@ -71,7 +64,7 @@ class Launcher:
         self.clear_up()
         if is_fresh:
             self.start_over()
-        require_space(self.home)
+        disk.require_space(self.home)
         sockets = listen(port)
         url = f"http://localhost:{sockets[0].getsockname()[1]}"
         claim.announce(self.home, url=url, is_ready=False)
@@ -87,6 +80,7 @@ class Launcher:
             say("\nStopping …")
             raise
         finally:
+            address.close(sockets)
             self.household.end()
             shutil.rmtree(embedded.socket_folder(self.home), ignore_errors=True)
 
@@ -109,12 +103,12 @@ class Launcher:
     def start_services(self) -> None:
         with step("PostgreSQL 18"), self.household.explaining(POSTGRES):
             server = self.household.start(POSTGRES, self.cluster.start)
-            self.cluster.wait_until_ready(server)
+            self.cluster.wait_until_ready(server, self.interruption.pause)
         with step("Valkey"), self.household.explaining(VALKEY):
             store = self.household.start(
                 VALKEY, lambda log: valkey.start(self.home, log)
             )
-            valkey.wait_until_ready(self.home, store)
+            valkey.wait_until_ready(self.home, store, self.interruption.pause)
 
     def start_site(
         self, sockets: list[socket.socket], variables: Mapping[str, str]
@@ -193,20 +187,6 @@ def answers(port: int) -> bool:
         return False
     finally:
         connection.close()
-
-
-def require_space(home: Path) -> None:
-    """
-    Refuse to start on a disk that is nearly full.
-
-    :raises DiskFull: then
-    """
-    free = shutil.disk_usage(home).free
-    if free < LEAST_FREE:
-        raise DiskFull(
-            f"Only {free // 1_000_000} MB are free on the disk of {home}; "
-            f"Corehour needs {LEAST_FREE // 1_000_000} MB. Make room and start again."
-        )
 
 
 def greet(url: str, home: Path) -> None:

@@ -13,8 +13,8 @@ import pytest
 import requests
 
 from config import embedded
-from config.embedded import CannotStart
-from config.launch import address, launcher, processes
+from config.launch import __main__ as program
+from config.launch import address, disk, interruption, launcher, processes
 from tests.browser.site import Site, running_site
 
 pytestmark = pytest.mark.xdist_group("site")
@@ -171,7 +171,58 @@ def test_without_a_port_the_next_free_one_is_said(monkeypatch, capsys):
 
 
 def test_a_nearly_full_disk_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(launcher, "LEAST_FREE", 10**18)
+    monkeypatch.setattr(disk, "LEAST_FREE", 10**18)
 
-    with pytest.raises(CannotStart, match="Make room and start again"):
-        launcher.require_space(tmp_path)
+    with pytest.raises(disk.DiskFull, match="Make room and start again"):
+        disk.require_space(tmp_path)
+
+
+def test_a_disk_with_room_is_accepted(tmp_path, monkeypatch):
+    monkeypatch.setattr(disk, "LEAST_FREE", 0)
+
+    disk.require_space(tmp_path)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """
+    A disk of a few megabytes.
+    """
+    small = tmp_path / "small"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(small)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("only root, outside of most containers, can mount a small disk")
+    yield small
+    subprocess.run(["umount", str(small)], check=True)
+
+
+def test_a_small_disk_is_said_in_plain_words(small_disk):
+    done = launch(small_disk / "home")
+
+    assert done.returncode == 1
+    assert "Only 4 MB are free on the disk of" in done.stderr
+
+
+@pytest.fixture
+def signals():
+    """
+    What the launcher changes in a process that is not its own.
+    """
+    before = {number: signal.getsignal(number) for number in interruption.SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def test_a_disk_that_fills_up_is_said_in_plain_words(
+    small_disk, signals, monkeypatch, capsys
+):
+    monkeypatch.setattr(disk, "LEAST_FREE", 0)
+    monkeypatch.setenv("COREHOUR_HOME", str(small_disk / "home"))
+    with pytest.raises(OSError, match="No space left"):
+        (small_disk / "rest").write_bytes(bytes(5_000_000))
+
+    assert program.main() == 1
+
+    assert "full. Make room and start again." in capsys.readouterr().err
