@@ -1,9 +1,33 @@
+import logging
+
 from celery import shared_task
 from django.conf import settings
 
 import clock
+from billing import services
 from billing.gateways import sandbox
 from billing.services import events, janitor
+
+logger = logging.getLogger(__name__)
+
+
+@shared_task
+def bill_due() -> None:
+    """
+    Bill the hours that are full, and give back holds that nobody used in time.
+    """
+    now = clock.now()
+    services.bill_due(at=now)
+    services.expire_holds(at=now)
+
+
+@shared_task
+def check_books() -> None:
+    """
+    Tell the log, and whoever watches it, of every rule of the books that is broken.
+    """
+    for fault in services.check_books():
+        logger.critical("Books: %s", fault)
 
 
 @shared_task

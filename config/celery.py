@@ -8,6 +8,7 @@ lost, doubled or late wake-up changes nothing.
 import os
 
 from celery import Celery
+from celery.schedules import crontab
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -15,6 +16,11 @@ app = Celery("corehour")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.conf.beat_schedule = {
+    "bill due": {"task": "billing.tasks.bill_due", "schedule": 10.0},
+    "check books": {
+        "task": "billing.tasks.check_books",
+        "schedule": crontab(hour="3", minute="20"),
+    },
     "process provider events": {
         "task": "billing.tasks.process_events",
         "schedule": 10.0,
