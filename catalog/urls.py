@@ -1,4 +1,12 @@
-from django.urls import URLPattern
+from django.urls import path
+
+from catalog import views
 
 app_name = "catalog"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("planner/", views.planner, name="planner"),
+    path("gpus/", views.gpus, name="gpus"),
+    path("gpus/<slug:slug>/", views.gpu, name="gpu"),
+    path("workloads/", views.workloads, name="workloads"),
+    path("workloads/<slug:slug>/", views.workload, name="workload"),
+]

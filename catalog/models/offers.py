@@ -20,6 +20,9 @@ from djmoney.money import Money
 
 from catalog.models.hardware import GpuModel, Region
 
+# The order of every "best ask"; of equal asks the older one comes first.
+CHEAPEST_FIRST = ("hourly_amount", "listed_at", "pk")
+
 
 def _valid(at: datetime, prefix: str = "") -> Q:
     """
@@ -107,9 +110,21 @@ class OfferQuerySet(models.QuerySet["Offer"]):
 
     def cheapest_first(self) -> Self:
         """
-        Sort by price of a GPU-hour; of equal asks the older one comes first.
+        Sort by the price of a GPU-hour; of equal asks the older one comes first.
         """
-        return self.order_by("hourly_amount", "listed_at", "pk")
+        return self.order_by(*CHEAPEST_FIRST)
+
+    def fresh_first(self) -> Self:
+        """
+        Keep the offers with a price; stale ones come last, else as `cheapest_first`.
+        """
+        return self.filter(price_id__isnull=False).order_by("is_stale", *CHEAPEST_FIRST)
+
+    def cheapest_per(self, *fields: str) -> Self:
+        """
+        Keep, of the offers that are equal in `fields`, the first of `cheapest_first`.
+        """
+        return self.order_by(*fields, *CHEAPEST_FIRST).distinct(*fields)
 
 
 OfferManager = models.Manager.from_queryset(OfferQuerySet)

@@ -12,6 +12,10 @@ from django.utils.translation import gettext_lazy as _
 from djmoney.models.fields import MoneyField
 from djmoney.money import Money
 
+from catalog.fit.architecture import Architecture
+
+BILLION = 10**9
+
 
 class Method(models.TextChoices):
     QLORA = "qlora", _("QLoRA")
@@ -152,3 +156,25 @@ class BaseModel(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def architecture(self) -> Architecture:
+        """
+        Return the shape as the memory estimate wants it.
+        """
+        return Architecture(
+            hidden_size=self.hidden_size,
+            num_layers=self.num_layers,
+            num_heads=self.num_heads,
+            num_kv_heads=self.num_kv_heads,
+            head_dim=self.head_dim,
+            intermediate_size=self.intermediate_size,
+            vocab_size=self.vocab_size,
+            parameters=int(self.total_params_b * BILLION),
+            mlp_matrices=self.mlp_matrices,
+            norms_per_layer=self.norms_per_layer,
+            norm_kind=self.norm_kind,
+            tie_word_embeddings=self.tie_word_embeddings,
+            num_experts=self.num_experts or 0,
+            experts_per_token=self.experts_per_token or 0,
+            moe_intermediate_size=self.moe_intermediate_size or 0,
+        )
