@@ -11,12 +11,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from config import embedded
+from config import embedded, messages
 from config.embedded import identity, valkey
 from config.embedded.postgres import Cluster
 
 
 def main() -> None:
+    messages.compile_stale(embedded.CHECKOUT / "locale")
     place = Path(tempfile.mkdtemp(prefix="corehour-tests-"))
     cluster = Cluster(place, identity.choose(), is_careless=True)
     servers = []
