@@ -1,0 +1,47 @@
+"""
+Does a fine-tuning run fit a card? Pure: no database, no clock.
+
+`largest_model_b` is the guides' rule of thumb, `estimate_memory` the estimator that
+the planner uses, `verdict` and `levers` hold an estimate against a card.
+"""
+
+from .architecture import ALL_TARGETS, Architecture
+from .memory import MemoryEstimate, MemoryPart, Part, estimate_memory, gib
+from .rule_of_thumb import largest_model_b
+from .training import (
+    HUGGING_FACE,
+    Attention,
+    LossKernel,
+    Method,
+    Optimizer,
+    Quantization,
+    Stack,
+    Training,
+)
+from .verdicts import Change, Fit, Lever, Verdict, levers, usable_gb, verdict
+
+__all__ = [
+    "ALL_TARGETS",
+    "HUGGING_FACE",
+    "Architecture",
+    "Attention",
+    "Change",
+    "Fit",
+    "Lever",
+    "LossKernel",
+    "MemoryEstimate",
+    "MemoryPart",
+    "Method",
+    "Optimizer",
+    "Part",
+    "Quantization",
+    "Stack",
+    "Training",
+    "Verdict",
+    "estimate_memory",
+    "gib",
+    "largest_model_b",
+    "levers",
+    "usable_gb",
+    "verdict",
+]

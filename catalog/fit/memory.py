@@ -1,0 +1,258 @@
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from . import terms
+from .architecture import ALL_TARGETS, Architecture
+from .training import (
+    HUGGING_FACE,
+    Attention,
+    LossKernel,
+    Method,
+    Optimizer,
+    Quantization,
+    Stack,
+    Training,
+)
+
+GB = 1e9
+GIB = 2**30
+CONTEXT_GB = 1.0
+# What the allocator keeps cached of the transient when nothing else is known.
+STEADY_CACHE = 0.38
+
+
+class Part(StrEnum):
+    WEIGHTS = "weights"
+    ADAPTERS = "adapters"
+    GRADIENTS = "gradients"
+    KEPT = "kept"
+    LOSS = "loss"
+    LAYER = "layer"
+    CONTEXT = "context"
+    CACHE = "cache"
+
+
+PART_NAMES: dict[Part, Promise] = {
+    Part.WEIGHTS: _("Base model"),
+    Part.ADAPTERS: _("Adapters with gradients and optimizer"),
+    Part.GRADIENTS: _("Gradients and optimizer"),
+    Part.KEPT: _("Kept activations"),
+    Part.LOSS: _("Loss peak"),
+    Part.LAYER: _("Layer peak"),
+    Part.CONTEXT: _("CUDA context"),
+    Part.CACHE: _("Cache"),
+}
+
+
+@dataclass(frozen=True)
+class MemoryPart:
+    part: Part
+    gb: float
+
+    @property
+    def name(self) -> Promise:
+        return PART_NAMES[self.part]
+
+
+@dataclass(frozen=True)
+class MemoryEstimate:
+    """
+    The peak memory of one card; figures named `_gb` are 1e9 bytes.
+
+    `allocated_gb` is what tensors hold, `needed_gb` adds the CUDA context, `wide_gb`
+    what nvidia-smi may read, with the allocator's cache. The parts add up to the wide
+    figure.
+    """
+
+    training: Training
+    allocated_gb: float
+    needed_gb: float
+    wide_gb: float
+    parts: tuple[MemoryPart, ...]
+
+
+def gib(gb: float) -> float:
+    """
+    Convert 1e9 bytes to 2^30 bytes, the GB that cards are sold in.
+    """
+    return gb * GB / GIB
+
+
+def estimate_memory(
+    *,
+    architecture: Architecture,
+    method: str,
+    sequence_length: int,
+    micro_batch: int = 1,
+    rank: int = 16,
+    targets: str | Iterable[str] = ALL_TARGETS,
+    trains_embeddings: bool = False,
+    gradient_checkpointing: bool = True,
+    optimizer: str = Optimizer.ADAMW,
+    loss_kernel: str = LossKernel.PLAIN,
+    attention: str = Attention.FLASH,
+    residual_fp32: bool | None = None,
+    accumulates_gradients: bool = False,
+    quantization: str = Quantization.NF4_DOUBLE,
+    stack: Stack = HUGGING_FACE,
+) -> MemoryEstimate:
+    """
+    Estimate the peak memory of one fine-tuning step on one card.
+
+    The defaults are Hugging Face with PEFT. `targets` are adapted matrices, also as
+    "all" or "q,k,v,o"; `residual_fp32` None is what the stack does by default.
+
+    :raises ValueError: if a name is unknown, or a size is below 1
+    """
+    return estimate(
+        Training(
+            architecture=architecture,
+            method=Method(method),
+            sequence_length=sequence_length,
+            micro_batch=micro_batch,
+            rank=rank,
+            targets=_targets(targets),
+            trains_embeddings=trains_embeddings,
+            gradient_checkpointing=gradient_checkpointing,
+            optimizer=Optimizer(optimizer),
+            loss_kernel=LossKernel(loss_kernel),
+            attention=Attention(attention),
+            residual_fp32=residual_fp32,
+            accumulates_gradients=accumulates_gradients,
+            quantization=Quantization(quantization),
+            stack=stack,
+        )
+    )
+
+
+def estimate(training: Training) -> MemoryEstimate:
+    """
+    Estimate the peak memory of a training: the largest of its phases.
+    """
+    activations = _Activations.of(training)
+    weights = terms.weights(training)
+    phases = _phases(training, weights, activations)
+    largest = max(phases, key=lambda phase: phase.allocated)
+    wide = max(phase.allocated + phase.cache for phase in phases)
+    return MemoryEstimate(
+        training=training,
+        allocated_gb=largest.allocated / GB,
+        needed_gb=largest.allocated / GB + CONTEXT_GB,
+        wide_gb=wide / GB + CONTEXT_GB,
+        parts=(
+            MemoryPart(Part.WEIGHTS, weights / GB),
+            MemoryPart(_states_part(training), largest.states / GB),
+            MemoryPart(Part.KEPT, largest.kept / GB),
+            MemoryPart(activations.winner, largest.peak / GB),
+            MemoryPart(Part.CONTEXT, CONTEXT_GB),
+            MemoryPart(Part.CACHE, (wide - largest.allocated) / GB),
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class _Activations:
+    """
+    Activations in bytes: kept until the backward pass reads them, and the peak.
+
+    With checkpointing the loss is over when a layer is computed again, so the larger
+    of the two counts. Without, all layers are kept while the loss is computed. Cached
+    blocks come from what is allocated and freed within a step, the transient; layers
+    that are kept are not part of it.
+    """
+
+    kept: float
+    peak: float
+    transient: float
+    winner: Part
+
+    @classmethod
+    def of(cls, training: Training) -> "_Activations":
+        loss, layer = terms.loss_peak(training), terms.layer_peak(training)
+        if not training.gradient_checkpointing:
+            kept = terms.kept_layers(training)
+            return cls(kept, loss, loss + layer, Part.LOSS)
+        peak = max(loss, layer)
+        winner = Part.LOSS if loss > layer else Part.LAYER
+        return cls(terms.checkpoints(training), peak, peak, winner)
+
+
+@dataclass(frozen=True)
+class _Phase:
+    """
+    One phase of a step, in bytes.
+    """
+
+    weights: float
+    states: float
+    kept: float
+    peak: float
+    cache: float
+
+    @property
+    def allocated(self) -> float:
+        return self.weights + self.states + self.kept + self.peak
+
+
+def _phases(
+    training: Training, weights: float, activations: _Activations
+) -> list[_Phase]:
+    """
+    List the phases in which the peak can be: the backward pass, the optimizer's step.
+    """
+    cache_factor = training.stack.cache_factor
+    backward = _Phase(
+        weights=weights,
+        states=_backward_states(training, weights),
+        kept=activations.kept,
+        peak=activations.peak + terms.dequantized(training),
+        cache=cache_factor * activations.transient,
+    )
+    step = _Phase(
+        weights=weights,
+        states=_step_states(training, weights),
+        kept=0,
+        peak=0,
+        cache=min(cache_factor, STEADY_CACHE) * activations.transient,
+    )
+    return [backward, step]
+
+
+def _backward_states(training: Training, weights: float) -> float:
+    buckets = training.stack.buckets_gb * GB
+    if training.method is not Method.FULL:
+        copies = 8 * terms.trained_embeddings(training)
+        return terms.adapters(training) + copies + buckets
+    phases = terms.FULL_PHASES[training.optimizer]
+    size = phases.backward - 2
+    if training.accumulates_gradients:
+        size += phases.gradient
+    parameters = weights / 2
+    return size * parameters + terms.layer_gradients(training) + buckets
+
+
+def _step_states(training: Training, weights: float) -> float:
+    buckets = training.stack.buckets_gb * GB
+    if training.method is not Method.FULL:
+        copies = 10 * terms.trained_embeddings(training)
+        return terms.adapters(training) + copies + buckets
+    phases = terms.FULL_PHASES[training.optimizer]
+    size = phases.step - 2
+    if training.accumulates_gradients and training.optimizer is Optimizer.ADAMW_MASTER:
+        size += phases.gradient
+    return size * weights / 2 + terms.layer_gradients(training) + buckets
+
+
+def _states_part(training: Training) -> Part:
+    return Part.GRADIENTS if training.method is Method.FULL else Part.ADAPTERS
+
+
+def _targets(targets: str | Iterable[str]) -> tuple[str, ...]:
+    if targets == "all":
+        return ALL_TARGETS
+    names = targets.split(",") if isinstance(targets, str) else targets
+    return tuple(names)
