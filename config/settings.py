@@ -168,6 +168,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"{_validators}.UserAttributeSimilarityValidator"},
     {"NAME": f"{_validators}.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": f"{_validators}.CommonPasswordValidator"},
+    {"NAME": "marketplace.passwords.SiteNameValidator"},
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "marketplace:dashboard"
@@ -246,7 +247,7 @@ SIMULATED_PROVISIONING_SECONDS = environment.number(
 
 EMAIL_BACKEND = "post_office.EmailBackend"
 DEFAULT_FROM_EMAIL = environment.text(
-    "DEFAULT_FROM_EMAIL", f"{SITE_NAME} <hello@{_host}>"
+    "DEFAULT_FROM_EMAIL", f"{SITE_NAME} <hello@{'corehour.example' if DEMO else _host}>"
 )
 SERVER_EMAIL = DEFAULT_FROM_EMAIL
 _mail = _env.email_url("EMAIL_URL", default="dummymail://" if DEMO else "smtp://")
