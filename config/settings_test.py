@@ -17,3 +17,5 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES["staticfiles"]["BACKEND"] = (  # noqa: F405
     "django.contrib.staticfiles.storage.StaticFilesStorage"
 )
+# Nothing is collected, so there is no folder to read the files from.
+WHITENOISE_AUTOREFRESH = True

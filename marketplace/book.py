@@ -4,6 +4,7 @@ The order book as it stands: offers and requests, read as the records of the rul
 
 from collections.abc import Iterable
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
@@ -74,7 +75,8 @@ def _bid(workspace: Workspace) -> Bid:
         regions=frozenset(workspace.regions),
         hours=workspace.hours,
         limit=workspace.limit_price.amount,
-        rank=workspace.limit_price.amount / rates[BOOK_CURRENCY],
+        # Without that rate it can take no ask in the book's currency anyway.
+        rank=workspace.limit_price.amount / rates.get(BOOK_CURRENCY, Decimal(1)),
         rates=rates,
         funded_at=workspace.funded_at,
     )

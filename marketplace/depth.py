@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Min, QuerySet, Sum
 from djmoney.money import Money
 
+from catalog.asks import best_asks
 from catalog.models import GpuModel, Offer, Region
 from marketplace.models import Match
 from workspaces.models import Workspace
@@ -47,6 +48,22 @@ class Level:
     gpus_per_node: int
     nodes: int
     suppliers: list[str] = field(default_factory=list)
+
+
+def prices(*, at: datetime) -> list[GpuRow]:
+    """
+    Return every GPU that can be rented alone now, with its best ask, cheapest first.
+    """
+    asks = best_asks(at=at)
+    gpus = GpuModel.objects.in_bulk(asks)
+    return [
+        GpuRow(
+            gpus[gpu_id],
+            best=regional[0].rate,
+            nodes=sum(ask.free_nodes for ask in regional),
+        )
+        for gpu_id, regional in asks.items()
+    ]
 
 
 def overview(*, at: datetime) -> list[GpuRow]:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from allauth.account.models import EmailAddress
 from django.test import Client
+from pytest_django import Settings
 
 from marketplace import services
 from marketplace.models import User
@@ -17,6 +18,12 @@ SIGNED_UP_AT = datetime(2026, 11, 30, 12, tzinfo=UTC)
 PASSWORD = "a long and private sentence"
 
 MakePerson = Callable[..., User]
+
+
+@pytest.fixture(autouse=True)
+def _mail_goes_to_the_outbox(settings: Settings) -> None:
+    # Django's test runner puts a backend of its own in its place.
+    settings.EMAIL_BACKEND = "post_office.EmailBackend"
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from marketplace import depth
 @login_not_required
 def home(request: HttpRequest) -> HttpResponse:
     context = {
-        "rows": [row for row in depth.overview(at=clock.now()) if row.best],
+        "rows": depth.prices(at=clock.now()),
         "models": BaseModel.objects.filter(is_listed=True).order_by("total_params_b"),
     }
     return render(request, "marketplace/home.html", context)

@@ -1,0 +1,28 @@
+"""
+The fixtures of workspaces: the catalog as it ships, and one renter with 100 dollars.
+"""
+
+import pytest
+
+from marketplace import services
+from tests import ledger_flush  # noqa: F401
+from tests.billing.conftest import books  # noqa: F401
+from tests.workspaces.conftest import (  # noqa: F401
+    NOON,
+    catalog,
+    funded,
+    make_funded,
+    make_quote,
+    offer,
+    quote,
+    rich_renter,
+    wanted,
+)
+
+
+@pytest.fixture
+def open_market(staff):
+    def open_at(at=NOON):
+        return services.open_market(actor=staff, at=at)
+
+    return open_at
