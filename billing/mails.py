@@ -2,13 +2,17 @@
 Mails about money: rows of the outbox, written in the transaction that they tell of.
 """
 
+import logging
 import re
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.template.loader import render_to_string
 from django.utils import translation
 from post_office import mail
+
+logger = logging.getLogger(__name__)
 
 
 def queue_mail(name: str, *, to: str, language: str, **context: Any) -> None:
@@ -38,11 +42,15 @@ def queue_mail(name: str, *, to: str, language: str, **context: Any) -> None:
             "emails/layout.html",
             {**everything, "subject": subject, "paragraphs": paragraphs},
         )
-    mail.send(
-        to,
-        settings.DEFAULT_FROM_EMAIL,
-        subject=subject,
-        message=text,
-        html_message=html,
-        language=language,
-    )
+    try:
+        mail.send(
+            to,
+            settings.DEFAULT_FROM_EMAIL,
+            subject=subject,
+            message=text,
+            html_message=html,
+            language=language,
+        )
+    except ValidationError:
+        # Money is not turned away because of an address that mail cannot go to.
+        logger.exception("Could not queue a mail")

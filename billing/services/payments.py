@@ -4,6 +4,7 @@ Money that has arrived: credit it, once per payment, whoever reports it and how 
 
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
@@ -166,7 +167,7 @@ def lock_top_up(body: dict[str, Any], *, provider: str) -> TopUp:
     reference = str((body.get("metadata") or {}).get("top_up", ""))
     try:
         rows = TopUp.objects.select_for_update(of=("self",)).select_related("wallet")
-        top_up = rows.get(uuid=reference, provider=provider)
+        top_up = rows.get(uuid=UUID(reference), provider=provider)
     except (TopUp.DoesNotExist, ValueError):
         raise NeedsPerson(f"There is no top-up {reference!r}.") from None
     return top_up
