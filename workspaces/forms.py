@@ -1,0 +1,316 @@
+"""
+The request form: every field of a request, checked alone and then together.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.forms import BoundField
+from django.http import QueryDict
+from django.utils.functional import Promise
+from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import gettext as _
+
+import formats
+from billing.services import WalletBalance
+from catalog.models import BaseModel, GpuModel, Image, Method, Region, StoragePlan
+from workspaces.fields import CountField, GpuField, MomentField, PriceField
+from workspaces.models import KeptAtEnd, Quote
+from workspaces.models.quote import Verdict
+from workspaces.models.specification import MAX_GPUS, MAX_HOURS, MAX_STORAGE_GB
+from workspaces.services import WantedWorkspace
+from workspaces.services.fit import fit_of
+from workspaces.together import faults
+
+# How the planner's links name what the form calls otherwise.
+PLANNER_NAMES = {"model": "base_model", "region": "regions"}
+
+GROUPS: list[tuple[str | Promise, list[str]]] = [
+    (
+        gettext_lazy("What you train"),
+        [
+            "base_model",
+            "revision",
+            "method",
+            "sequence_length",
+            "micro_batch",
+            "lora_rank",
+            "is_checkpointing",
+            "image",
+            "dataset_note",
+        ],
+    ),
+    (
+        gettext_lazy("Where it runs"),
+        ["gpu", "gpus", "regions", "hours", "is_fit_risk_accepted"],
+    ),
+    (
+        gettext_lazy("What is kept"),
+        [
+            "storage_plan",
+            "storage_gb",
+            "kept_days",
+            "checkpoint_minutes",
+            "checkpoints_kept",
+            "kept_at_end",
+        ],
+    ),
+    (
+        gettext_lazy("What you pay"),
+        ["currency", "wanted_limit", "start_deadline"],
+    ),
+]
+
+
+class RequestForm(forms.Form):
+    base_model = forms.ModelChoiceField(
+        BaseModel.objects.filter(is_listed=True).order_by("family", "total_params_b"),
+        label=gettext_lazy("Base model"),
+        to_field_name="slug",
+    )
+    revision = forms.CharField(
+        label=gettext_lazy("Pinned revision"),
+        max_length=100,
+        help_text=gettext_lazy(
+            "The commit hash (40 characters) or a tag of the model's repository. A"
+            " branch such as main can change during your run; a pinned revision makes"
+            " the run repeatable."
+        ),
+    )
+    method = forms.ChoiceField(
+        label=gettext_lazy("Method"),
+        choices=Method.choices,
+        initial=Method.QLORA,
+        widget=forms.RadioSelect(attrs={"class": "segments"}),
+    )
+    sequence_length = CountField(
+        label=gettext_lazy("Sequence length"),
+        unit=gettext_lazy("tokens"),
+        initial=2048,
+        min_value=1,
+        max_value=4_194_304,
+    )
+    micro_batch = CountField(
+        label=gettext_lazy("Micro-batch"),
+        unit=gettext_lazy("sequences"),
+        initial=1,
+        min_value=1,
+        max_value=1024,
+        help_text=gettext_lazy("Sequences that one GPU works on at once."),
+    )
+    lora_rank = CountField(
+        label=gettext_lazy("LoRA rank"),
+        required=False,
+        initial=16,
+        min_value=1,
+        max_value=4096,
+        help_text=gettext_lazy("For LoRA and QLoRA; full fine-tuning has none."),
+    )
+    is_checkpointing = forms.BooleanField(
+        label=gettext_lazy("Gradient checkpointing"),
+        required=False,
+        initial=True,
+        help_text=gettext_lazy("Less memory for a slower step."),
+    )
+    image = forms.ModelChoiceField(
+        Image.objects.filter(is_listed=True).order_by("position", "pk"),
+        label=gettext_lazy("Image"),
+        to_field_name="slug",
+    )
+    dataset_note = forms.CharField(
+        label=gettext_lazy("Dataset note"),
+        required=False,
+        max_length=500,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=gettext_lazy("For yourself: which data, which version, where from."),
+    )
+    gpu = GpuField(
+        GpuModel.objects.order_by("memory_gb", "label"),
+        label=gettext_lazy("GPU"),
+        to_field_name="slug",
+    )
+    gpus = CountField(
+        label=gettext_lazy("Number of GPUs"),
+        initial=1,
+        min_value=1,
+        max_value=MAX_GPUS,
+        help_text=gettext_lazy("All on one node: all of them or none."),
+    )
+    regions = forms.ModelMultipleChoiceField(
+        Region.objects.order_by("name"),
+        label=gettext_lazy("Regions"),
+        to_field_name="slug",
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": gettext_lazy("Choose one region or more.")},
+        help_text=gettext_lazy("More regions, more offers: the cheapest one is taken."),
+    )
+    hours = CountField(
+        label=gettext_lazy("Hours"),
+        unit=gettext_lazy("h"),
+        initial=8,
+        min_value=1,
+        max_value=MAX_HOURS,
+        help_text=gettext_lazy("You can stop at any time; unused hours come back."),
+    )
+    is_fit_risk_accepted = forms.BooleanField(
+        label=gettext_lazy("I know that the estimate says it does not fit"),
+        required=False,
+    )
+    storage_plan = forms.ModelChoiceField(
+        StoragePlan.objects.filter(is_listed=True).order_by("position", "pk"),
+        label=gettext_lazy("Storage plan"),
+        to_field_name="slug",
+    )
+    storage_gb = CountField(
+        label=gettext_lazy("Storage"),
+        unit=gettext_lazy("GB"),
+        initial=200,
+        min_value=1,
+        max_value=MAX_STORAGE_GB,
+    )
+    kept_days = CountField(
+        label=gettext_lazy("Keep data after the end"),
+        unit=gettext_lazy("days"),
+        initial=7,
+        min_value=0,
+        max_value=365,
+        help_text=gettext_lazy(
+            "Paid in advance from the same hold. 0 deletes the data at the end."
+        ),
+    )
+    checkpoint_minutes = CountField(
+        label=gettext_lazy("A checkpoint every"),
+        unit=gettext_lazy("min"),
+        initial=30,
+        min_value=1,
+        max_value=MAX_HOURS * 60,
+    )
+    checkpoints_kept = CountField(
+        label=gettext_lazy("Checkpoints kept"), initial=3, min_value=1, max_value=1000
+    )
+    kept_at_end = forms.ChoiceField(
+        label=gettext_lazy("Keep at the end"), choices=KeptAtEnd.choices
+    )
+    currency = forms.ChoiceField(label=gettext_lazy("Pay from"))
+    wanted_limit = PriceField(
+        label=gettext_lazy("Price limit per GPU-hour"),
+        required=False,
+        help_text=gettext_lazy(
+            "Empty: the best ask at this moment. You pay what the supplier asks, never"
+            " more than this."
+        ),
+    )
+    start_deadline = MomentField(
+        label=gettext_lazy("Start no later than"),
+        required=False,
+        help_text=gettext_lazy(
+            "If no node was found by then, the request ends and the whole hold comes"
+            " back. Empty: it waits until you cancel it."
+        ),
+    )
+
+    def __init__(
+        self,
+        data: QueryDict | None = None,
+        *,
+        initial: dict[str, Any],
+        wallets: Iterable[WalletBalance],
+        at: datetime,
+    ) -> None:
+        super().__init__(data, initial=initial)
+        self.at = at
+        self.is_fit_risky = False
+        currency: Any = self.fields["currency"]
+        currency.choices = [(wallet.currency, _label(wallet)) for wallet in wallets]
+
+    def groups(self) -> list[tuple[str | Promise, list[BoundField]]]:
+        """
+        Return the fields under their headings, without those that are not asked yet.
+        """
+        return [
+            (heading, [self[name] for name in names if self._is_asked(name)])
+            for heading, names in GROUPS
+        ]
+
+    def _is_asked(self, name: str) -> bool:
+        return name != "is_fit_risk_accepted" or self.is_fit_risky
+
+    def clean(self) -> dict[str, Any]:
+        values = self.cleaned_data
+        for name, message in faults(values, at=self.at):
+            self.add_error(name, message)
+        if not self.errors:
+            self._check_fit(values)
+        return values
+
+    def _check_fit(self, values: dict[str, Any]) -> None:
+        verdict, needed_gb = fit_of(self.wanted())
+        self.is_fit_risky = verdict == Verdict.NO
+        if self.is_fit_risky and not values["is_fit_risk_accepted"]:
+            language = get_language() or "en"
+            self.add_error(
+                "gpu",
+                _(
+                    "The estimate is %(needed)s on each GPU, and this one has %(memory)s."
+                    " Choose a larger GPU, or say below that you know."
+                )
+                % {
+                    "needed": formats.gigabytes(needed_gb, language),
+                    "memory": formats.gigabytes(values["gpu"].memory_gb, language),
+                },
+            )
+
+    def wanted(self) -> WantedWorkspace:
+        """
+        Return the request as it was written.
+        """
+        values = {**self.cleaned_data}
+        del values["is_fit_risk_accepted"]
+        values["regions"] = sorted(region.slug for region in values["regions"])
+        if values["method"] == Method.FULL:
+            values["lora_rank"] = None
+        return WantedWorkspace(**values)
+
+
+def initial_from_query(query: QueryDict) -> dict[str, Any]:
+    """
+    Return what a link to the form has filled in, such as the planner's.
+    """
+    initial: dict[str, Any] = {}
+    for name in query:
+        field = PLANNER_NAMES.get(name, name)
+        if field == "regions":
+            initial[field] = query.getlist(name)
+        elif field in RequestForm.base_fields:
+            initial[field] = query[name]
+    return initial
+
+
+def initial_from_quote(quote: Quote) -> dict[str, Any]:
+    """
+    Return what an earlier quote was asked for.
+    """
+    initial: dict[str, Any] = {
+        name: getattr(quote, name)
+        for name in RequestForm.base_fields
+        if hasattr(quote, name)
+    }
+    for name in ("base_model", "image", "gpu", "storage_plan"):
+        initial[name] = getattr(quote, name).slug
+    return initial
+
+
+def _label(wallet: WalletBalance) -> str:
+    language = get_language() or "en"
+    return _("%(currency)s wallet, %(available)s free") % {
+        "currency": wallet.currency,
+        "available": formats.money(wallet.available, language),
+    }
+
+
+class StopForm(forms.Form):
+    keep_data = forms.TypedChoiceField(
+        choices=[("yes", "yes"), ("no", "no")], coerce=lambda value: value == "yes"
+    )

@@ -1,0 +1,34 @@
+"""
+Whether the job of a request fits its GPU: the planner's estimate, for one card.
+"""
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from catalog import fit
+from money import round_half_up
+
+if TYPE_CHECKING:
+    from workspaces.models import Quote
+    from workspaces.services.quotes import WantedWorkspace
+
+DEFAULT_RANK = 16
+
+
+def fit_of(job: "Quote | WantedWorkspace") -> tuple[str, Decimal]:
+    """
+    Return the verdict, and what is needed on each GPU in the cards' own GB.
+
+    Several GPUs each hold a copy of the model: the estimate is that of one.
+    """
+    estimate = fit.estimate_memory(
+        architecture=job.base_model.architecture(),
+        method=job.method,
+        sequence_length=job.sequence_length,
+        micro_batch=job.micro_batch,
+        rank=job.lora_rank or DEFAULT_RANK,
+        gradient_checkpointing=job.is_checkpointing,
+    )
+    verdict = fit.verdict(estimate=estimate, memory_gb=float(job.gpu.memory_gb))
+    needed = Decimal(str(fit.gib(estimate.needed_gb)))
+    return verdict.fit.value, round_half_up(needed, 1)

@@ -1,0 +1,124 @@
+"""
+Money is set aside for a request, and comes back if nothing was started with it.
+"""
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from billing import services as billing
+from workspaces.models import Quote, State, Workspace, WorkspaceEvent
+from workspaces.services.giving_back import close_hold, free_node
+from workspaces.services.moves import check_move, lock_workspace, record_move
+
+if TYPE_CHECKING:
+    from marketplace.models import User
+
+
+class QuoteExpired(Exception):
+    """
+    The price is no longer frozen; a new quote has to be asked for.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            _(
+                "This quote has expired, so its price is no longer certain. Nothing was"
+                " held. Ask for a new quote: everything you entered is kept."
+            )
+        )
+
+
+CANNOT_FUND = (
+    QuoteExpired,
+    billing.Busy,
+    billing.InsufficientFunds,
+    billing.NoSuchWallet,
+    billing.WalletFrozen,
+)
+
+
+@billing.retry_conflicts
+@transaction.atomic
+def fund_workspace(*, user: "User", quote_id: UUID, at: datetime) -> Workspace:
+    """
+    Hold what the quote says it costs at most, and return the funded workspace.
+
+    A quote becomes one workspace and one hold, however often and from wherever it is
+    funded: every later call returns the first one's workspace, even after the quote
+    has expired.
+
+    :raises Quote.DoesNotExist: if the user has no such quote
+    :raises QuoteExpired: if the quote was not funded within its 15 minutes
+    :raises billing.services.InsufficientFunds: if the wallet cannot cover the hold
+    """
+    quote = Quote.objects.select_for_update(of=["self"]).get(pk=quote_id, user=user)
+    if funded := Workspace.objects.with_names().filter(quote=quote).first():
+        return funded
+    if quote.is_expired(at):
+        raise QuoteExpired
+    hold = billing.place_hold(
+        user_id=user.pk,
+        amount=quote.hold_amount,
+        reference=f"workspace:{quote.pk}",
+        key=f"workspace:{quote.pk}:hold",
+        at=at,
+    )
+    workspace = Workspace.objects.create(
+        id=quote.pk,
+        quote=quote,
+        state=State.FUNDED,
+        hold_id=hold.id,
+        funded_at=at,
+        **quote.terms(),
+    )
+    WorkspaceEvent.objects.create(
+        workspace=workspace, state=State.FUNDED, actor=user, at=at
+    )
+    quote.used_at = at
+    quote.save(update_fields=["used_at"])
+    return Workspace.objects.with_names().get(pk=workspace.pk)
+
+
+@billing.retry_conflicts
+@transaction.atomic
+def cancel_workspace(
+    *, workspace_id: UUID, actor: "User | None", at: datetime, reason: str = ""
+) -> Workspace:
+    """
+    Give up a request before it has started; the whole hold comes back at once.
+
+    :raises IllegalMove: if it has started, or is over already
+    """
+    return _give_back(workspace_id, State.CANCELLED, actor=actor, at=at, reason=reason)
+
+
+@billing.retry_conflicts
+@transaction.atomic
+def expire_workspace(*, workspace_id: UUID, at: datetime) -> Workspace:
+    """
+    Give up a request whose start deadline is over; the whole hold comes back at once.
+
+    :raises IllegalMove: if it found a node before, or is over already
+    """
+    return _give_back(workspace_id, State.EXPIRED, actor=None, at=at, reason="")
+
+
+def _give_back(
+    workspace_id: UUID,
+    to: State,
+    *,
+    actor: "User | None",
+    at: datetime,
+    reason: str,
+) -> Workspace:
+    workspace = lock_workspace(workspace_id)
+    check_move(workspace, to)
+    free_node(workspace)
+    returned = close_hold(workspace, at=at)
+    return record_move(
+        workspace, to, at=at, actor=actor, reason=reason, returned=returned
+    )
