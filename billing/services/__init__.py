@@ -29,6 +29,7 @@ from billing.services.meters import (
     extend_meter,
     meter_of,
     meters_of,
+    shorten_meter,
     start_meter,
     stop_meter,
 )
@@ -73,6 +74,7 @@ __all__ = [
     "place_hold",
     "release_hold",
     "retry_conflicts",
+    "shorten_meter",
     "start_meter",
     "stop_meter",
     "wallets_of",

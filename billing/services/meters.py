@@ -158,6 +158,28 @@ def extend_meter(*, meter_id: int, ends_at: datetime) -> MeterInfo:
     return meter_of(meter_id=meter_id)
 
 
+@retry_conflicts
+@transaction.atomic
+def shorten_meter(*, meter_id: int, ends_at: datetime) -> MeterInfo:
+    """
+    Let a running meter end earlier, which frees what it then needs no more of its hold.
+
+    Asking again for the same end changes nothing.
+
+    :raises MeterEnded: if it runs no more
+    :raises ValueError: if it would end later than now planned, or before the time
+        that is billed already
+    """
+    meter = lock_meter(meter_id)
+    if meter.stopped_at is not None:
+        raise MeterEnded
+    ends_at = metering.whole_second(ends_at)
+    if not meter.billed_until <= ends_at <= meter.ends_at:
+        raise ValueError("A meter is shortened to a time that is not billed yet.")
+    Meter.objects.filter(pk=meter.pk).update(ends_at=ends_at)
+    return meter_of(meter_id=meter_id)
+
+
 def _require_cover(hold: Hold, cost: Money) -> None:
     free = remaining_of(hold) - committed_of(hold)
     if cost > free:
