@@ -1,5 +1,5 @@
 """
-The demo's accounts and dates; config/launch.py prints the log-ins.
+The demo's accounts and dates.
 """
 
 from datetime import datetime, timedelta
@@ -9,11 +9,8 @@ from django.db import transaction
 
 from catalog import services as catalog
 from marketplace import services
+from marketplace.demo_logins import PASSWORD, RENTER, STAFF
 from marketplace.models import Launch, User
-
-RENTER = "renter@corehour.example"
-STAFF = "staff@corehour.example"
-PASSWORD = "corehour-demo-2026"  # noqa: S105 - the demo's, printed at every start
 
 OPENS_IN = timedelta(days=12, hours=5)
 CONFIRMED_SUPPLIERS = ("everxcloud", "demo-compute")

@@ -29,8 +29,8 @@ from config.launch.household import (
 from config.launch.interruption import Interruption, Stopped
 from config.launch.steps import Preparation, environment
 from config.launch.terminal import say, step
+from marketplace import demo_logins
 
-LOG_INS = ("renter@corehour.example", "staff@corehour.example", "corehour-demo-2026")
 WEB_COMMAND = (
     *("gunicorn", "config.wsgi:application", "--preload", "--no-control-socket"),
     *("--workers", "2", "--threads", "4", "--graceful-timeout", "5"),
@@ -190,11 +190,11 @@ def answers(port: int) -> bool:
 
 
 def greet(url: str, home: Path) -> None:
-    renter, staff, password = LOG_INS
     say(
         f"\nCorehour runs at {url}\n\n"
-        f"  renter  {renter}   password {password}\n"
-        f"  staff   {staff}    password {password}\n\n"
+        f"  renter  {demo_logins.RENTER}\n"
+        f"  staff   {demo_logins.STAFF}\n"
+        f"  password of both: {demo_logins.PASSWORD}\n\n"
         f"Data and logs are in {home}.\n"
         "Ctrl-C stops it and keeps the data; `make run FRESH=1` starts over."
     )

@@ -5,6 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 import clock
 from marketplace import demo
+from marketplace.demo_logins import PASSWORD, RENTER, STAFF
 
 
 class Command(BaseCommand):
@@ -14,4 +15,4 @@ class Command(BaseCommand):
         if not settings.DEMO:
             raise CommandError("This makes accounts with a known password: DEMO only.")
         demo.prepare(at=clock.now())
-        self.stdout.write(f"Log in as {demo.RENTER} or {demo.STAFF}: {demo.PASSWORD}")
+        self.stdout.write(f"Log in as {RENTER} or {STAFF}: {PASSWORD}")
