@@ -100,8 +100,8 @@ WITH due AS MATERIALIZED (
 ), priced AS (
     SELECT
         part.*,
-        0.01 * (cents_so_far - lag(cents_so_far, 1, 100 * billed_amount)
-            OVER (PARTITION BY id ORDER BY hour)) AS amount
+        round(0.01 * (cents_so_far - lag(cents_so_far, 1, 100 * billed_amount)
+            OVER (PARTITION BY id ORDER BY hour)), 2) AS amount
     FROM part
 ), split AS MATERIALIZED (
     SELECT

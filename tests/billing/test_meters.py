@@ -4,7 +4,7 @@ from decimal import Decimal
 import pytest
 from djmoney.money import Money
 
-from billing.models import Charge, Hold, Meter, MeterFault, Transfer
+from billing.models import Charge, Hold, Meter, MeterFault, Transfer, UsedKey
 from billing.services import (
     HoldEnded,
     HoldTooSmall,
@@ -17,6 +17,7 @@ from billing.services import (
     meter_of,
     meters_of,
     release_hold,
+    shorten_meter,
     stop_meter,
 )
 from tests.billing.conftest import DAY, HOUR, NOON, SUPPLIER, balance_of, usd
@@ -129,6 +130,39 @@ def test_stopped_meter_is_not_extended(run_meter):
 
     with pytest.raises(MeterEnded):
         extend_meter(meter_id=meter.id, ends_at=after(hours=3))
+
+
+# --- shortening
+
+
+def test_shorter_meter_frees_what_it_needs_no_more(hold, run_meter):
+    meter = run_meter(ends_at=after(hours=100))
+    bill_due(at=after(hours=1))
+
+    for _ in range(2):
+        shortened = shorten_meter(meter_id=meter.id, ends_at=after(hours=10))
+
+    assert shortened.ends_at == after(hours=10)
+    assert release_hold(hold_id=hold.id, amount=usd(90), key="r", at=NOON)
+
+
+@pytest.mark.parametrize("hours", [1, 3])
+def test_meter_is_shortened_within_what_is_not_billed(run_meter, hours):
+    meter = run_meter(ends_at=after(hours=2, minutes=30))
+    bill_due(at=after(hours=2))
+
+    with pytest.raises(ValueError, match="not billed yet"):
+        shorten_meter(meter_id=meter.id, ends_at=after(hours=hours))
+
+    assert meter_of(meter_id=meter.id).ends_at == after(hours=2, minutes=30)
+
+
+def test_stopped_meter_is_not_shortened(run_meter):
+    meter = run_meter(ends_at=after(hours=2))
+    stop_meter(meter_id=meter.id, at=after(hours=1))
+
+    with pytest.raises(MeterEnded):
+        shorten_meter(meter_id=meter.id, ends_at=after(hours=1))
 
 
 # --- stopping
@@ -301,3 +335,27 @@ def test_m54b_part_of_a_unit_is_billed(run_meter):
 
     amounts = [meter_of(meter_id=m.id).billed_amount for m in (first, second)]
     assert amounts == [usd("2.50"), usd("20.00")]
+
+
+def test_rows_name_themselves(hold, run_meter):
+    meter = run_meter(name="compute")
+    bill_due(at=after(hours=1))
+    stop_meter(meter_id=meter.id, at=NOON)
+
+    rows = [
+        Hold.objects.get(),
+        Meter.objects.get(),
+        Charge.objects.get(),
+        MeterFault.objects.get(),
+        Transfer.objects.filter(kind="USAGE").get(),
+        UsedKey.objects.get(verb="place_hold"),
+    ]
+
+    assert [str(row) for row in rows] == [
+        "workspace:1",
+        f"compute of hold {hold.id}",
+        f"meter {meter.id} at 2026-06-01 12:00",
+        f"STOPPED_BEFORE_BILLED of meter {meter.id}",
+        f"USAGE c{NOON.timestamp() // 3600:.0f}-{meter.id}-s",
+        "place_hold workspace:1",
+    ]
