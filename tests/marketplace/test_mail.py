@@ -1,9 +1,12 @@
+import time
+
 import pytest
 from django.core import mail
 from django.core.cache import cache
-from django.db import connection, connections
+from django.db import connections
 from post_office.models import STATUS, Email
 
+from config import celery_app
 from marketplace import outbox
 
 pytestmark = pytest.mark.django_db
@@ -80,12 +83,11 @@ def test_one_process_sends_at_a_time(client, renter):
     other = connections.create_connection("default")
     with other.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [outbox.SENDING])
+        while_other_sends = outbox.send_waiting()
+        cursor.execute("SELECT pg_advisory_unlock(%s)", [outbox.SENDING])
+    other.close()
 
-    try:
-        assert outbox.send_waiting() == 0
-    finally:
-        other.close()
-
+    assert while_other_sends == 0
     assert outbox.send_waiting() == 1
 
 
@@ -101,16 +103,25 @@ def test_a_mail_server_that_is_down_loses_nothing(client, renter, settings):
 
     row.refresh_from_db()
     assert row.status == STATUS.requeued
-    assert connection.in_atomic_block
 
 
-def test_a_broker_that_is_down_does_not_break_the_page(
-    client, renter, monkeypatch, django_capture_on_commit_callbacks
+@pytest.fixture
+def _dead_broker(monkeypatch):
+    monkeypatch.setattr(celery_app.conf, "broker_url", "redis://127.0.0.1:9/0")
+    celery_app._after_fork()  # forgets the connections to the living one
+    yield
+    monkeypatch.undo()
+    celery_app._after_fork()
+
+
+@pytest.mark.usefixtures("_dead_broker")
+def test_a_broker_that_is_down_neither_breaks_nor_delays_the_page(
+    client, renter, django_capture_on_commit_callbacks
 ):
-    monkeypatch.setattr(outbox.current_app.conf, "broker_url", "redis://127.0.0.1:9/0")
-
+    began = time.monotonic()
     with django_capture_on_commit_callbacks(execute=True):
         answer = client.post("/account/password/reset/", {"email": renter.email})
 
+    assert time.monotonic() - began < 1
     assert answer.status_code == 302
     assert Email.objects.count() == 1
