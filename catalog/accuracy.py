@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 
+from catalog.estimators import OTHER_ESTIMATORS
 from catalog.fit import Fit, MemoryEstimate, verdict
 from catalog.fit.memory import CONTEXT_GB, estimate
 from catalog.measurements import Card, NotDescribed, Row, card_of, training_of
@@ -86,6 +87,24 @@ def evaluate(*, rows: Iterable[Row]) -> Report:
     if not comparisons:
         raise ValueError("None of the rows can be scored.")
     return _report(comparisons, verdicts, not_described)
+
+
+def errors_of_others(*, rows: Iterable[Row]) -> dict[str, float]:
+    """
+    Return the median absolute error of each other public estimator on the same rows.
+    """
+    errors: defaultdict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        if row["score"] != "yes" or not row["peak_gb"]:
+            continue
+        try:
+            training = training_of(row)
+        except NotDescribed:
+            continue
+        for name, other in OTHER_ESTIMATORS.items():
+            if (estimated_gb := other(training)) is not None:
+                errors[name].append(abs(estimated_gb / float(row["peak_gb"]) - 1))
+    return {name: median(errors[name]) for name in OTHER_ESTIMATORS if errors[name]}
 
 
 class _Verdicts:
