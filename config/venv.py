@@ -141,6 +141,8 @@ def make_venv() -> None:
 def install(lock: Path) -> None:
     started = begin("Packages of " + lock.name)
     options = ["--quiet", "--no-input", "--disable-pip-version-check"]
+    # Most modules are never imported; the others are compiled when they are.
+    options.append("--no-compile")
     pip = [str(PYTHON), "-m", "pip", "install", *options]
     run([*pip, "--require-hashes", "-r", str(lock)])
     stamp_of(lock).write_text(fingerprint(lock))

@@ -119,7 +119,7 @@ def static_fingerprint() -> str:
     Return a hash that changes with our static files and with the packages' versions.
     """
     digest = hashlib.sha256((CHECKOUT / "requirements-local.txt").read_bytes())
-    for path in sorted(CHECKOUT.glob("*/static/**/*")):
+    for path in sorted(CHECKOUT.glob("[!.]*/static/**/*")):
         status = path.stat()
         line = f"{path.relative_to(CHECKOUT)} {status.st_size} {status.st_mtime_ns}\n"
         digest.update(line.encode())
