@@ -152,6 +152,11 @@ def test_gigabytes(value, language, written):
     assert formats.gigabytes(Decimal(value), language) == written
 
 
+def test_gigabytes_with_fixed_places():
+    assert formats.gigabytes(Decimal(24), "es", 1) == "24,0 GB"
+    assert formats.gigabytes(27.44, "en", places=0) == "27 GB"
+
+
 @pytest.mark.parametrize(
     ("language", "written", "short"),
     [

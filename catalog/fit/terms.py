@@ -105,8 +105,6 @@ def adapters(training: Training) -> float:
     optimizer's saving is left out: the longest contexts that are stated for runs with
     one agree with 16 bytes.
     """
-    if training.method is Method.FULL:
-        return 0
     size = 16 if training.stack.adapters_are_fp32 else 8
     return size * training.architecture.adapter_parameters(
         rank=training.rank, targets=training.targets
