@@ -20,7 +20,6 @@ from tests.workspaces.conftest import (
     free_nodes,
     hold_on,
     matched_at,
-    pay_in,
     wallet_of,
 )
 from workspaces.models import State
