@@ -108,7 +108,7 @@ class TopUp(models.Model):
     )
     payment_id = models.CharField(_("payment"), max_length=255, blank=True)
     charge_id = models.CharField(_("charge"), max_length=255, blank=True)
-    checkout_url = models.URLField(_("payment page"), max_length=2000, blank=True)
+    checkout_url = models.CharField(_("payment page"), max_length=2000, blank=True)
     failure = models.CharField(_("why it failed"), max_length=250, blank=True)
     is_gift = models.BooleanField(
         _("paid by a coupon"),

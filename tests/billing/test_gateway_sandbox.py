@@ -1,0 +1,223 @@
+"""
+The sandbox's side: what it keeps, and events that arrive by real HTTP.
+"""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+import clock
+from billing import tasks
+from billing.gateway import CardDeclined, CardOrder, CheckoutOrder, GatewayError
+from billing.gateways import by_name, current, sandbox
+from billing.gateways.sandbox import SandboxGateway
+from billing.models import SandboxDelivery, SandboxPayment, TopUp
+from tests.billing import provider
+from tests.billing.conftest import NOON, balance, make_wallet, usd
+
+State = SandboxPayment.State
+
+
+def order(**changes):
+    return CheckoutOrder(
+        **{
+            "key": "topup:1",
+            "reference": "1",
+            "total": usd(120),
+            "description": "Corehour",
+            "email": "renter@example.com",
+            "language": "en",
+            "return_url": "http://127.0.0.1:8000/back/",
+            "expires_at": NOON + timedelta(hours=1),
+        }
+        | changes
+    )
+
+
+def card_order(**changes):
+    return CardOrder(
+        **{
+            "key": "auto:1",
+            "reference": "1",
+            "total": usd(120),
+            "description": "Corehour",
+            "customer_ref": "cus_1",
+            "card_ref": "pm_1",
+        }
+        | changes
+    )
+
+
+def test_same_key_is_the_same_payment(db):
+    first = SandboxGateway().open_checkout(order())
+
+    assert SandboxGateway().open_checkout(order()) == first
+    assert SandboxPayment.objects.count() == 1
+
+
+def test_m73_same_key_with_another_amount_is_refused(db):
+    SandboxGateway().open_checkout(order())
+
+    with pytest.raises(GatewayError):
+        SandboxGateway().open_checkout(order(total=usd(125)))
+
+    assert SandboxPayment.objects.get().total == usd(120)
+
+
+def test_customer_of_a_key_is_the_same(db):
+    gateway = SandboxGateway()
+    first = gateway.open_customer(key="user:1", email="renter@example.com")
+
+    assert gateway.open_customer(key="user:1", email="renter@example.com") == first
+    assert gateway.open_customer(key="user:2", email="renter@example.com") != first
+
+
+def test_saved_card_pays_at_once_and_once(db):
+    answers = [SandboxGateway().charge_card(card_order()) for _ in range(2)]
+
+    assert {answer.body["status"] for answer in answers} == {"succeeded"}
+    payment = SandboxPayment.objects.get()
+    assert payment.state == State.PAID
+    assert payment.deliveries.count() == 1
+
+
+def test_declining_card(db):
+    with pytest.raises(CardDeclined):
+        SandboxGateway().charge_card(card_order(card_ref=sandbox.DECLINING_CARD))
+
+    payment = SandboxPayment.objects.get()
+    assert payment.state == State.FAILED
+    assert not payment.deliveries.exists()
+
+
+def test_fetches_what_it_knows(db):
+    checkout = SandboxGateway().open_checkout(order())
+    reference = checkout.provider_ref.removeprefix("cs_test_")
+    sandbox.pay(reference=reference, at=NOON)
+
+    session = SandboxGateway().fetch(
+        kind="checkout.session", provider_ref=checkout.provider_ref
+    )
+    intent = SandboxGateway().fetch(
+        kind="payment_intent", provider_ref=f"pi_{reference}"
+    )
+
+    assert session.body["payment_status"] == "paid"
+    assert session.body["payment_intent"] == intent.body["id"]
+    assert intent.body["amount_received"] == 12000
+
+
+def test_does_not_know_every_payment(db):
+    with pytest.raises(GatewayError):
+        SandboxGateway().fetch(kind="checkout.session", provider_ref="cs_test_1")
+
+
+def test_refunds_no_more_than_was_paid(db):
+    checkout = SandboxGateway().open_checkout(order())
+    reference = checkout.provider_ref.removeprefix("cs_test_")
+    back = {"payment_id": f"pi_{reference}", "total": usd(70)}
+
+    with pytest.raises(GatewayError):
+        SandboxGateway().refund(sandbox.RefundOrder(key="1", reference="1", **back))
+    sandbox.pay(reference=reference, at=NOON)
+    for _ in range(2):
+        SandboxGateway().refund(sandbox.RefundOrder(key="1", reference="1", **back))
+    with pytest.raises(GatewayError):
+        SandboxGateway().refund(sandbox.RefundOrder(key="2", reference="2", **back))
+
+    assert SandboxPayment.objects.get().refunded == usd(70)
+
+
+def test_settings_choose_the_provider(settings):
+    assert current().name == "sandbox"
+    settings.PAYMENT_GATEWAY = "stripe"
+    settings.STRIPE_SECRET_KEY = "sk_test_x"
+    assert current().name == "stripe"
+    with pytest.raises(KeyError):
+        by_name("paypal")
+
+
+@pytest.fixture
+def site(settings, live_server):
+    settings.SITE_URL = live_server.url
+    return live_server
+
+
+@pytest.fixture
+def paid_in_sandbox(transactional_db):
+    wallet = make_wallet()
+    top_up = provider.pending(wallet, at=clock.now())
+    sandbox.pay(reference=top_up.provider_ref.removeprefix("cs_test_"), at=clock.now())
+    return top_up
+
+
+def test_events_arrive_by_http_and_credit_the_wallet(site, paid_in_sandbox):
+    tasks.run_sandbox()
+
+    assert TopUp.objects.get().status == TopUp.Status.PAID
+    assert balance(paid_in_sandbox.wallet.available_id) == Decimal("100.00")
+    rows = SandboxDelivery.objects.all()
+    assert [(row.answer, row.tries) for row in rows] == [("200", 1), ("200", 1)]
+    assert all(row.delivered_at for row in rows)
+    assert sandbox.deliver_due(at=clock.now() + timedelta(hours=1)) == 0
+
+
+def test_dead_site_hears_it_later(settings, paid_in_sandbox, request):
+    # Port 9 of the own machine: nobody listens.
+    settings.SITE_URL = "http://127.0.0.1:9"
+    now = clock.now()
+    assert sandbox.deliver_due(at=now) == 2
+    row = SandboxDelivery.objects.first()
+    assert row.answer == "ConnectionError"
+    assert row.delivered_at is None
+    assert row.next_try_at == now + timedelta(seconds=2)
+    assert sandbox.deliver_due(at=now + timedelta(seconds=1)) == 0
+
+    settings.SITE_URL = request.getfixturevalue("live_server").url
+    assert sandbox.deliver_due(at=now + timedelta(seconds=2)) == 2
+
+    assert balance(paid_in_sandbox.wallet.available_id) == Decimal("100.00")
+
+
+def test_refusing_site_hears_it_again(site, paid_in_sandbox, monkeypatch):
+    now = clock.now()
+    with monkeypatch.context() as forged:
+        forged.setattr(sandbox, "sign", lambda body, secret, at: "t=1,v1=00")
+        sandbox.deliver_due(at=now)
+    assert {row.answer for row in SandboxDelivery.objects.all()} == {"400"}
+    assert balance(paid_in_sandbox.wallet.available_id) == 0
+
+    sandbox.deliver_due(at=now + timedelta(seconds=2))
+
+    assert balance(paid_in_sandbox.wallet.available_id) == Decimal("100.00")
+
+
+def test_event_taken_by_another_sender_is_left(paid_in_sandbox, monkeypatch):
+    sent = []
+    monkeypatch.setattr(sandbox, "_deliver", lambda row, at: sent.append(row.pk))
+    now = clock.now()
+    first = SandboxDelivery.objects.due(now).order_by("pk").first()
+    real = SandboxDelivery.objects.due
+
+    def due(at):
+        # Another sender claims the first row between the list and the claim.
+        rows = real(at)
+        SandboxDelivery.objects.filter(pk=first.pk, tries=0).update(
+            tries=1, next_try_at=at + sandbox.LEASE
+        )
+        return rows
+
+    listed = list(real(now).order_by("pk"))
+    monkeypatch.setattr(SandboxDelivery.objects, "due", due)
+    assert sandbox.deliver_due(at=now) == len(listed) - 1
+
+    assert first.pk not in sent
+
+
+def test_nothing_runs_where_money_is_real(settings, paid_in_sandbox):
+    settings.PAYMENT_GATEWAY = "stripe"
+
+    tasks.run_sandbox()
+
+    assert not SandboxDelivery.objects.filter(tries__gt=0).exists()
