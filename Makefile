@@ -8,7 +8,8 @@ LOCK = .local/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --
 	--no-emit-index-url --no-header pyproject.toml
 # Enough of a production environment for Django to check its settings.
 PRODUCTION = env SITE_URL=https://corehour.example SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(64))') \
-	STRIPE_SECRET_KEY=sk_test_check STRIPE_WEBHOOK_SECRETS=whsec_check DATABASE_URL=postgresql://localhost/corehour
+	STRIPE_SECRET_KEY=sk_test_check STRIPE_WEBHOOK_SECRETS=whsec_check DATABASE_URL=postgresql://localhost/corehour \
+	SELLER_NAME=Check SELLER_ADDRESS=Check SELLER_COUNTRY=DE SELLER_VAT_ID=Check
 
 .PHONY: help run test lint lock
 
