@@ -9,6 +9,7 @@ import csv
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 
@@ -191,7 +192,7 @@ def _architecture(row: Row) -> Architecture:
         head_dim=whole("head_dim"),
         intermediate_size=whole("intermediate_size"),
         vocab_size=whole("vocab_size"),
-        parameters=round(float(row["total_params_b"]) * 1e9),
+        total_params_b=Decimal(row["total_params_b"]),
         mlp_matrices=whole("mlp_matrices"),
         norms_per_layer=whole("norms_per_layer"),
         norm_kind=row["norm_kind"],

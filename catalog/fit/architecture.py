@@ -1,5 +1,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 
 ATTENTION_TARGETS = ("q", "k", "v", "o")
 ALL_TARGETS = (*ATTENTION_TARGETS, "mlp")
@@ -10,8 +11,9 @@ class Architecture:
     """
     The shape of a decoder model, as in its configuration file.
 
-    `mlp_matrices` is 3 for a gated MLP and 2 otherwise, `norm_kind` is rmsnorm or
-    layernorm. The three numbers of a mixture of experts are 0 for a dense model.
+    `total_params_b` is in billions, `mlp_matrices` is 3 for a gated MLP and 2
+    otherwise, `norm_kind` is rmsnorm or layernorm. The three numbers of a mixture of
+    experts are 0 for a dense model.
     """
 
     hidden_size: int
@@ -21,7 +23,7 @@ class Architecture:
     head_dim: int
     intermediate_size: int
     vocab_size: int
-    parameters: int
+    total_params_b: Decimal | float
     mlp_matrices: int = 3
     norms_per_layer: int = 2
     norm_kind: str = "rmsnorm"
@@ -29,6 +31,10 @@ class Architecture:
     num_experts: int = 0
     experts_per_token: int = 0
     moe_intermediate_size: int = 0
+
+    @property
+    def parameters(self) -> int:
+        return round(Decimal(str(self.total_params_b)) * 10**9)
 
     @property
     def query_size(self) -> int:

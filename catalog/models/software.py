@@ -14,8 +14,6 @@ from djmoney.money import Money
 
 from catalog.fit.architecture import Architecture
 
-BILLION = 10**9
-
 
 class Method(models.TextChoices):
     QLORA = "qlora", _("QLoRA")
@@ -169,7 +167,7 @@ class BaseModel(models.Model):
             head_dim=self.head_dim,
             intermediate_size=self.intermediate_size,
             vocab_size=self.vocab_size,
-            parameters=int(self.total_params_b * BILLION),
+            total_params_b=self.total_params_b,
             mlp_matrices=self.mlp_matrices,
             norms_per_layer=self.norms_per_layer,
             norm_kind=self.norm_kind,

@@ -473,7 +473,8 @@ def test_an_architecture_can_be_written_by_hand():
         head_dim=16,
         intermediate_size=128,
         vocab_size=1000,
-        parameters=2 * (4 * 64 * 64 + 3 * 64 * 128) + 64 * 1000,
+        # 2 x (4 x 64 x 64 + 3 x 64 x 128) + 64 x 1000
+        total_params_b=Decimal("0.00014592"),
         tie_word_embeddings=True,
     )
 
