@@ -144,12 +144,10 @@ class CountField(forms.IntegerField):
     A whole number with its unit, written without thousands separators.
     """
 
-    def __init__(self, *, unit: str | Promise, **options: Any) -> None:
+    def __init__(self, *, unit: str | Promise = "", **options: Any) -> None:
         super().__init__(
             error_messages={
-                "invalid": _(
-                    "Write a whole number without separators, for example 8192."
-                ),
+                "invalid": _("Write a whole number, with digits only."),
                 "required": _("Write a number here."),
             },
             widget=forms.TextInput(attrs={"inputmode": "numeric"}),
@@ -191,10 +189,9 @@ class PlannerForm(forms.Form):
     )
     micro_batch = CountField(
         label=_("Micro-batch"),
-        unit=_("sequences"),
         min_value=1,
         max_value=1024,
-        help_text=_("Sequences that the GPU works on at once."),
+        help_text=_("Sequences at once."),
     )
     hours = CountField(label=_("Hours"), unit="h", min_value=1, max_value=2160)
     storage_gb = CountField(

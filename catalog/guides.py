@@ -67,13 +67,15 @@ class Example:
 @dataclass(frozen=True, kw_only=True)
 class ShortlistItem:
     """
-    A GPU of the shortlist, where it can be had, and the example supplier's asks.
+    A GPU of the shortlist and where it can be had.
+
+    `stale` are the example supplier's asks that nobody has confirmed for too long.
     """
 
     gpu: GpuModel
     use: str
     asks: list[Ask]
-    reference: list[Ask]
+    stale: list[Ask]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +136,7 @@ def read_guide(*, slug: str, language: str, at: datetime) -> Guide:
                 gpu=block.gpu,
                 use=block.body,
                 asks=asks.get(block.gpu.pk, []),
-                reference=reference.get(block.gpu.pk, []),
+                stale=[ask for ask in reference.get(block.gpu.pk, []) if ask.is_stale],
             )
             for block in blocks["shortlist"]
             if block.gpu

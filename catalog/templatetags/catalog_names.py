@@ -5,6 +5,7 @@ Names that stand in the catalog's data, in the reader's language where it has on
 from django import template
 from django.utils.translation import gettext, gettext_noop
 
+from catalog.asks import Place
 from catalog.models import Region, StoragePlan
 
 register = template.Library()
@@ -29,8 +30,13 @@ KNOWN = (
 
 
 @register.filter
-def region_name(region: Region) -> str:
+def region_name(region: Region | Place) -> str:
     return f"{gettext(region.name)} · {gettext(region.city)}"
+
+
+@register.filter
+def region_city(region: Region | Place) -> str:
+    return gettext(region.city)
 
 
 @register.filter
