@@ -15,7 +15,7 @@ from billing.services import ChargeInfo, MeterInfo
 from catalog.costs import HOUR
 from workspaces.models import Metered, Workspace
 
-LINES_SHOWN = 48
+LINES_SHOWN = 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ def bill(
     is_whole: bool,
 ) -> Bill:
     """
-    Return the charges, newest first: all of them, or those of the last day.
+    Return the charges, newest first: all of them, or the latest.
     """
     shown = charges if is_whole else charges[:LINES_SHOWN]
     rest = charges[len(shown) :]

@@ -27,47 +27,50 @@ from workspaces.together import faults
 # How the planner's links name what the form calls otherwise.
 PLANNER_NAMES = {"model": "base_model", "region": "regions"}
 
-GROUPS: list[tuple[str | Promise, list[str]]] = [
-    (
-        gettext_lazy("What you train"),
-        [
-            "base_model",
-            "revision",
-            "method",
-            "sequence_length",
-            "micro_batch",
-            "lora_rank",
-            "is_checkpointing",
-            "image",
-            "dataset_note",
-        ],
-    ),
-    (
-        gettext_lazy("Where it runs"),
-        ["gpu", "gpus", "regions", "hours", "is_fit_risk_accepted"],
-    ),
-    (
-        gettext_lazy("What is kept"),
-        [
-            "storage_plan",
-            "storage_gb",
-            "kept_days",
-            "checkpoint_minutes",
-            "checkpoints_kept",
-            "kept_at_end",
-        ],
-    ),
-    (
-        gettext_lazy("What you pay"),
-        ["currency", "wanted_limit", "start_deadline"],
-    ),
+# The form as it is drawn: two columns of cards, whose rows hold one or two fields.
+COLUMNS: list[list[tuple[str | Promise, list[list[str]]]]] = [
+    [
+        (
+            gettext_lazy("What you train"),
+            [
+                ["base_model"],
+                ["revision"],
+                ["method"],
+                ["sequence_length", "micro_batch"],
+                ["lora_rank", "is_checkpointing"],
+                ["image"],
+                ["dataset_note"],
+            ],
+        ),
+    ],
+    [
+        (
+            gettext_lazy("Where it runs"),
+            [["gpu", "gpus"], ["is_fit_risk_accepted"], ["regions", "hours"]],
+        ),
+        (
+            gettext_lazy("What is kept"),
+            [
+                ["storage_plan", "storage_gb"],
+                ["checkpoint_minutes", "checkpoints_kept"],
+                ["kept_days", "kept_at_end"],
+            ],
+        ),
+        (
+            gettext_lazy("What you pay"),
+            [["currency", "wanted_limit"], ["start_deadline"]],
+        ),
+    ],
 ]
+
+Group = tuple[str | Promise, list[list[BoundField]]]
 
 
 class RequestForm(forms.Form):
     base_model = forms.ModelChoiceField(
         BaseModel.objects.filter(is_listed=True).order_by("family", "total_params_b"),
         label=gettext_lazy("Base model"),
+        empty_label=gettext_lazy("Choose a model"),
         to_field_name="slug",
     )
     revision = forms.CharField(
@@ -117,6 +120,7 @@ class RequestForm(forms.Form):
     image = forms.ModelChoiceField(
         Image.objects.filter(is_listed=True).order_by("position", "pk"),
         label=gettext_lazy("Image"),
+        empty_label=None,
         to_field_name="slug",
     )
     dataset_note = forms.CharField(
@@ -129,6 +133,7 @@ class RequestForm(forms.Form):
     gpu = GpuField(
         GpuModel.objects.order_by("memory_gb", "label"),
         label=gettext_lazy("GPU"),
+        empty_label=gettext_lazy("Choose a GPU"),
         to_field_name="slug",
     )
     gpus = CountField(
@@ -161,6 +166,7 @@ class RequestForm(forms.Form):
     storage_plan = forms.ModelChoiceField(
         StoragePlan.objects.filter(is_listed=True).order_by("position", "pk"),
         label=gettext_lazy("Storage plan"),
+        empty_label=None,
         to_field_name="slug",
     )
     storage_gb = CountField(
@@ -225,14 +231,18 @@ class RequestForm(forms.Form):
         currency: Any = self.fields["currency"]
         currency.choices = [(wallet.currency, _label(wallet)) for wallet in wallets]
 
-    def groups(self) -> list[tuple[str | Promise, list[BoundField]]]:
+    def columns(self) -> list[list[Group]]:
         """
-        Return the fields under their headings, without those that are not asked yet.
+        Return the fields as they are drawn, without those that are not asked yet.
         """
         return [
-            (heading, [self[name] for name in names if self._is_asked(name)])
-            for heading, names in GROUPS
+            [(heading, self._drawn(rows)) for heading, rows in column]
+            for column in COLUMNS
         ]
+
+    def _drawn(self, rows: list[list[str]]) -> list[list[BoundField]]:
+        asked = ([name for name in row if self._is_asked(name)] for row in rows)
+        return [[self[name] for name in row] for row in asked if row]
 
     def _is_asked(self, name: str) -> bool:
         return name != "is_fit_risk_accepted" or self.is_fit_risky

@@ -175,6 +175,7 @@ def show_workspace(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
         "bill": charges,
         "entries": timeline(workspace, workspace.events.order_by("pk")),
         "time_left": workspace.time_left(at),
+        "time_used": workspace.time_used(at),
         "regions": Region.objects.filter(slug__in=workspace.regions).order_by("name"),
         "is_simulated": settings.PROVISIONER == "simulated",
     }

@@ -164,16 +164,18 @@ def shorten_meter(*, meter_id: int, ends_at: datetime) -> MeterInfo:
     """
     Let a running meter end earlier, which frees what it then needs no more of its hold.
 
-    Asking again for the same end changes nothing.
+    The end that it has already changes nothing, even after it.
 
     :raises MeterEnded: if it runs no more
     :raises ValueError: if it would end later than now planned, or before the time
         that is billed already
     """
     meter = lock_meter(meter_id)
+    ends_at = metering.whole_second(ends_at)
+    if ends_at == meter.ends_at:
+        return info_of(meter)
     if meter.stopped_at is not None:
         raise MeterEnded
-    ends_at = metering.whole_second(ends_at)
     if not meter.billed_until <= ends_at <= meter.ends_at:
         raise ValueError("A meter is shortened to a time that is not billed yet.")
     Meter.objects.filter(pk=meter.pk).update(ends_at=ends_at)

@@ -231,6 +231,14 @@ class Workspace(Specification):
         end = self.charged_until
         return None if end is None else max(end - at, timedelta())
 
+    def time_used(self, at: datetime) -> timedelta | None:
+        """
+        Return how long it has run, or did run, if it ever was ready.
+        """
+        if self.started_at is None:
+            return None
+        return max((self.stopped_at or at) - self.started_at, timedelta())
+
     @property
     def ssh_command(self) -> str:
         """
