@@ -78,7 +78,11 @@ def status(request: HttpRequest, top_up: UUID) -> HttpResponse:
     context = {"top_up": row, "available": _available(row), "steps": STEPS}
     is_fragment = bool(HtmxDetails(request))
     page = "_top_up_state.html" if is_fragment else "top_up_state.html"
-    return render(request, f"billing/{page}", context)
+    response = render(request, f"billing/{page}", context)
+    if is_fragment and not row.is_open:
+        # The header shows the balance too, so the whole page is loaded anew.
+        response["HX-Refresh"] = "true"
+    return response
 
 
 def _own(request: HttpRequest, top_up: UUID) -> TopUp:

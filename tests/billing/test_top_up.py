@@ -289,6 +289,18 @@ def test_polling_swaps_the_state_only(renter_client, pending):
 
     assert response.content.decode().lstrip().startswith("<div")
     assert "<html" not in response.content.decode()
+    assert "HX-Refresh" not in response
+
+
+def test_polling_ends_with_a_new_page(renter_client, pending):
+    renter_client.post(sandbox_url(pending, "sandbox_decline"))
+    hear(pending)
+
+    response = renter_client.get(
+        pending.get_absolute_url(), headers={"HX-Request": "true"}
+    )
+
+    assert response["HX-Refresh"] == "true"
 
 
 def test_declined_card(renter_client, pending, eur):
