@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
+from django.utils import translation
 from djmoney.money import Money
 
 from billing.models import Wallet
@@ -31,6 +32,13 @@ ADDRESS = "root@10.0.0.7:22022"
 
 def usd(amount):
     return Money(Decimal(amount), "USD")
+
+
+@pytest.fixture(autouse=True)
+def english():
+    # A page in another language leaves its language active in the thread.
+    with translation.override("en"):
+        yield
 
 
 @pytest.fixture
@@ -83,6 +91,37 @@ def wanted(offer):
         dataset_note="",
         start_deadline=None,
     )
+
+
+@pytest.fixture
+def typed(offer):
+    """
+    What a careful renter types: it goes through as it is.
+    """
+    return {
+        "base_model": "meta-llama-3-1-8b",
+        "revision": COMMIT,
+        "method": "qlora",
+        "sequence_length": "2048",
+        "micro_batch": "1",
+        "lora_rank": "16",
+        "is_checkpointing": "on",
+        "image": "unsloth",
+        "dataset_note": "alpaca, cleaned, v2",
+        "gpu": "rtx-4090",
+        "gpus": "1",
+        "regions": ["eu-central-frankfurt", "eu-west-paris"],
+        "hours": "40",
+        "storage_plan": "persistent",
+        "storage_gb": "200",
+        "kept_days": "7",
+        "checkpoint_minutes": "30",
+        "checkpoints_kept": "3",
+        "kept_at_end": "LAST",
+        "currency": "USD",
+        "wanted_limit": "",
+        "start_deadline": "",
+    }
 
 
 @pytest.fixture
