@@ -151,7 +151,7 @@ def lock_account_ids(ids: Collection[int]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM ("
-            "  SELECT id FROM billing_account WHERE id = ANY(%s)"
+            "  SELECT id FROM billing_account WHERE id IN (SELECT unnest(%s))"
             "  ORDER BY id FOR NO KEY UPDATE"
             ") AS locked",
             [list(ids)],

@@ -10,7 +10,7 @@ that finds nothing due only looks.
 import logging
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import DataError, IntegrityError, connection, transaction
 from djmoney.money import Money
@@ -33,42 +33,36 @@ COUNT_DUE = """
 """
 
 LOCK_DUE_METERS = """
-    SELECT id FROM billing_meter
+    SELECT id, hold_id, payee_id FROM billing_meter
     WHERE id > %(after)s
         AND stopped_at IS NULL AND (ends_at <= %(at)s OR billed_until < %(until)s)
     ORDER BY id LIMIT %(limit)s
     FOR NO KEY UPDATE SKIP LOCKED
 """
 
+FEES_ACCOUNTS = """
+    SELECT id FROM billing_account WHERE kind = 'FEES' AND party = ''
+"""
+
 LOCK_HOLDS = """
     SELECT wallet.held_id
     FROM billing_hold AS hold JOIN billing_wallet AS wallet ON wallet.id = hold.wallet_id
-    WHERE hold.id IN (SELECT hold_id FROM billing_meter WHERE id = ANY(%(meters)s))
+    WHERE hold.id IN (SELECT unnest(%(holds)s))
     ORDER BY hold.id
     FOR NO KEY UPDATE OF hold
-"""
-
-PAID_ACCOUNTS = """
-    SELECT payee_id FROM billing_meter WHERE id = ANY(%(meters)s)
-    UNION
-    SELECT account.id FROM billing_account AS account
-    WHERE account.kind = 'FEES' AND account.party = '' AND account.currency IN (
-        SELECT currency FROM billing_meter WHERE id = ANY(%(meters)s)
-    )
 """
 
 # Cents so far are an exact integer quotient, half up: floor(x + 1/2). What an hour
 # costs is their growth within it, so the hours of a meter always add up to the one
 # rounded amount for all its seconds.
 CHARGE_METERS = """
-WITH due AS MATERIALIZED (
+WITH term AS (
     SELECT
-        meter.id, meter.hold_id, meter.currency, meter.payee_id, meter.fee_rate,
-        meter.started_at, meter.billed_until, meter.billed_amount,
-        200 * meter.rate * meter.units AS pace, meter.period_seconds AS period,
-        hold.reference, wallet.held_id, fees.id AS fees_id,
+        meter.*, hold.reference, wallet.held_id, fees.id AS fees_id,
         hold.amount - hold.captured - hold.released AS remaining,
-        %(is_stop)s OR meter.ends_at <= %(at)s AS is_last,
+        100 * meter.billed_amount AS cents_before,
+        200 * meter.rate * meter.units AS pace,
+        2 * meter.period_seconds AS divisor,
         greatest(
             meter.billed_until,
             CASE WHEN meter.ends_at <= %(at)s THEN meter.ends_at ELSE %(until)s END
@@ -78,39 +72,44 @@ WITH due AS MATERIALIZED (
     JOIN billing_wallet AS wallet ON wallet.id = hold.wallet_id
     JOIN billing_account AS fees
         ON fees.kind = 'FEES' AND fees.party = '' AND fees.currency = meter.currency
-    WHERE meter.id = ANY(%(meters)s)
+    WHERE meter.id IN (SELECT unnest(%(meters)s))
+), due AS MATERIALIZED (
+    SELECT
+        id, hold_id, currency, payee_id, fee_rate, started_at, billed_until, reference,
+        held_id, fees_id, remaining, cents_before, pace, divisor, period_seconds, until,
+        div(pace * extract(epoch FROM until - started_at) + period_seconds, divisor)
+            AS cents_after,
+        %(is_stop)s OR ends_at <= %(at)s AS is_last
+    FROM term
+), uncovered AS MATERIALIZED (
+    SELECT hold_id FROM due GROUP BY hold_id
+    HAVING sum(cents_after - cents_before) > 100 * min(remaining)
+), billed AS MATERIALIZED (
+    SELECT * FROM due WHERE hold_id NOT IN (SELECT hold_id FROM uncovered)
 ), part AS (
     SELECT
-        due.*, slot.hour,
-        greatest(slot.hour, due.billed_until) AS from_at,
-        least(slot.hour + interval '1 hour', due.until) AS to_at,
-        div(
-            due.pace * extract(
-                epoch FROM least(slot.hour + interval '1 hour', due.until)
-                - due.started_at
-            ) + due.period,
-            2 * due.period
-        ) AS cents_so_far
-    FROM due CROSS JOIN LATERAL generate_series(
-        date_trunc('hour', due.billed_until, 'UTC'),
-        due.until - interval '1 second',
+        billed.id, currency, held_id, payee_id, fees_id, fee_rate, reference, hour,
+        greatest(hour, billed_until) AS from_at,
+        least(hour + interval '1 hour', until) AS to_at,
+        round(0.01 * (
+            CASE WHEN hour + interval '1 hour' >= until THEN cents_after ELSE div(
+                pace * extract(epoch FROM hour + interval '1 hour' - started_at)
+                + period_seconds, divisor
+            ) END - CASE WHEN hour <= billed_until THEN cents_before ELSE div(
+                pace * extract(epoch FROM hour - started_at) + period_seconds, divisor
+            ) END
+        ), 2) AS amount
+    FROM billed CROSS JOIN LATERAL generate_series(
+        date_trunc('hour', billed_until, 'UTC'),
+        until - interval '1 second',
         interval '1 hour'
     ) AS slot(hour)
-    WHERE due.billed_until < due.until
-), priced AS (
-    SELECT
-        part.*,
-        round(0.01 * (cents_so_far - lag(cents_so_far, 1, 100 * billed_amount)
-            OVER (PARTITION BY id ORDER BY hour)), 2) AS amount
-    FROM part
+    WHERE billed_until < until
 ), split AS MATERIALIZED (
     SELECT
-        priced.*,
-        round(amount * fee_rate, 2) AS fee,
-        gen_random_uuid() AS group_id,
-        (extract(epoch FROM hour) / 3600)::int AS hour_number,
-        sum(amount) OVER (PARTITION BY hold_id) <= remaining AS is_covered
-    FROM priced
+        part.*, round(amount * fee_rate, 2) AS fee, gen_random_uuid() AS group_id,
+        'c' || (extract(epoch FROM hour) / 3600)::int || '-' || id AS key
+    FROM part
 ), charge AS (
     INSERT INTO billing_charge (
         meter_id, hour, from_at, to_at, seconds,
@@ -119,45 +118,39 @@ WITH due AS MATERIALIZED (
     SELECT
         id, hour, from_at, to_at, extract(epoch FROM to_at - from_at),
         currency, amount, amount - fee, fee
-    FROM split WHERE is_covered ORDER BY id, hour
+    FROM split
 ), transfer AS (
     INSERT INTO billing_transfer (
         debit_id, credit_id, currency, amount, kind, "group", key, reference, happened_at
     )
     SELECT
         held_id, payee_id, currency, amount - fee, 'USAGE', group_id,
-        'c' || hour_number || '-' || id || '-s', reference, to_at
-    FROM split WHERE is_covered AND amount > fee
+        key || '-s', reference, to_at
+    FROM split WHERE amount > fee
     UNION ALL
     SELECT
         held_id, fees_id, currency, fee, 'USAGE_FEE', group_id,
-        'c' || hour_number || '-' || id || '-f', reference, to_at
-    FROM split WHERE is_covered AND fee > 0
+        key || '-f', reference, to_at
+    FROM split WHERE fee > 0
 ), meter AS (
     UPDATE billing_meter AS meter
     SET
-        billed_until = due.until,
-        billed_amount = meter.billed_amount + coalesce(billed.amount, 0),
-        stopped_at = CASE WHEN due.is_last THEN due.until END
-    FROM due LEFT JOIN (
-        SELECT id, sum(amount) AS amount, bool_and(is_covered) AS is_covered
-        FROM split GROUP BY id
-    ) AS billed ON billed.id = due.id
-    WHERE meter.id = due.id AND coalesce(billed.is_covered, true)
+        billed_until = billed.until,
+        billed_amount = 0.01 * billed.cents_after,
+        stopped_at = CASE WHEN billed.is_last THEN billed.until END
+    FROM billed WHERE meter.id = billed.id
 ), hold AS (
     UPDATE billing_hold AS hold
-    SET captured = hold.captured + billed.amount
+    SET captured = hold.captured + total.amount
     FROM (
-        SELECT hold_id, sum(amount) AS amount FROM split WHERE is_covered GROUP BY hold_id
-    ) AS billed
-    WHERE hold.id = billed.hold_id
+        SELECT hold_id, 0.01 * sum(cents_after - cents_before) AS amount
+        FROM billed GROUP BY hold_id
+    ) AS total
+    WHERE hold.id = total.hold_id
 )
-SELECT
-    currency,
-    count(*) FILTER (WHERE is_covered),
-    coalesce(sum(amount) FILTER (WHERE is_covered), 0),
-    coalesce(array_agg(DISTINCT id) FILTER (WHERE NOT is_covered), '{}')
-FROM split GROUP BY currency
+SELECT currency, count(*), sum(amount), NULL::bigint FROM split GROUP BY currency
+UNION ALL
+SELECT NULL, 0, 0, id FROM due WHERE hold_id IN (SELECT hold_id FROM uncovered)
 """
 
 REPORT_FAULT = """
@@ -185,6 +178,16 @@ class Failure:
     meter_id: int
     kind: MeterFault.Kind
     detail: str
+
+
+class DueMeter(NamedTuple):
+    """
+    A meter that a tick has locked, and what else to lock for it.
+    """
+
+    id: int
+    hold_id: int
+    payee_id: int
 
 
 @dataclass
@@ -237,29 +240,32 @@ def _bill_chunk(
 ) -> int | None:
     with transaction.atomic(durable=True), connection.cursor() as cursor:
         cursor.execute(LOCK_DUE_METERS, {**moment, "after": after, "limit": limit})
-        meters = [row[0] for row in cursor.fetchall()]
+        meters = [DueMeter(*row) for row in cursor.fetchall()]
         part = charge_meters(meters, **moment) if meters else BillingRun()
         failpoint("tick.before_commit")
     failpoint("tick.after_commit")
     run.add(part)
-    return meters[-1] if len(meters) == limit else None
+    return meters[-1].id if len(meters) == limit else None
 
 
 def charge_meters(
-    meters: list[int], *, at: datetime, until: datetime, is_stop: bool = False
+    meters: list[DueMeter], *, at: datetime, until: datetime, is_stop: bool = False
 ) -> BillingRun:
     """
     Charge locked meters up to `until`, or to their ends where `at` is past them.
 
     `is_stop` ends their bills there. Locks their holds, then all accounts.
     """
+    accounts = {meter.payee_id for meter in meters}
     with connection.cursor() as cursor:
-        cursor.execute(LOCK_HOLDS, {"meters": meters})
-        held = [row[0] for row in cursor.fetchall()]
-        cursor.execute(PAID_ACCOUNTS, {"meters": meters})
-        lock_account_ids(held + [row[0] for row in cursor.fetchall()])
+        cursor.execute(LOCK_HOLDS, {"holds": list({meter.hold_id for meter in meters})})
+        accounts.update(held_id for (held_id,) in cursor.fetchall())
+        cursor.execute(FEES_ACCOUNTS)
+        accounts.update(fees_id for (fees_id,) in cursor.fetchall())
+    lock_account_ids(accounts)
     failpoint("tick.after_locks")
-    return _charge_or_split(meters, {"at": at, "until": until, "is_stop": is_stop})
+    moment = {"at": at, "until": until, "is_stop": is_stop}
+    return _charge_or_split([meter.id for meter in meters], moment)
 
 
 def _charge_or_split(meters: list[int], moment: dict[str, Any]) -> BillingRun:
@@ -288,17 +294,16 @@ def _charge(meters: list[int], moment: dict[str, Any]) -> BillingRun:
         cursor.execute("SET LOCAL jit = off")
         cursor.execute(CHARGE_METERS, {**moment, "meters": meters})
         for currency, charges, amount, uncovered in cursor.fetchall():
-            run.charges += charges
-            if charges:
+            if uncovered is None:
+                run.charges += charges
                 run.amount_by_currency[currency] = Money(amount, currency)
-            run.failures += [
-                Failure(meter, MeterFault.Kind.HOLD_TOO_SMALL, "The hold is too small.")
-                for meter in uncovered
-            ]
+            else:
+                kind = MeterFault.Kind.HOLD_TOO_SMALL
+                failure = Failure(uncovered, kind, "The hold is too small.")
+                run.failures.append(failure)
     return run
 
 
-@transaction.atomic
 def _report(run: BillingRun, *, moment: dict[str, Any]) -> None:
     """
     Log the run's failures, show them to staff, and close those that are mended.

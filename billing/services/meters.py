@@ -20,7 +20,7 @@ from billing.services.holds import (
     lock_open_hold,
     remaining_of,
 )
-from billing.ticks import Failure, charge_meters, report_fault
+from billing.ticks import DueMeter, Failure, charge_meters, report_fault
 
 
 class MeterEnded(Exception):
@@ -211,7 +211,8 @@ def stop_meter(
         detail = f"Stopped at {at:%Y-%m-%d %H:%M:%S}, but billed further."
         kind = MeterFault.Kind.STOPPED_BEFORE_BILLED
         report_fault(Failure(meter.pk, kind, detail), at=at)
-    run = charge_meters([meter.pk], at=at, until=until, is_stop=True)
+    due = DueMeter(meter.pk, meter.hold_id, meter.payee_id)
+    run = charge_meters([due], at=at, until=until, is_stop=True)
     if run.failures:
         needed = metering.cost_between(meter, meter.billed_until, until)
         raise HoldTooSmall(needed=needed, free=remaining_of(meter.hold))
