@@ -185,11 +185,9 @@ def _table(workload: Workload) -> list[GpuModel]:
 def _reference(workload: Workload, *, at: datetime) -> dict[int, list[Ask]]:
     if workload.example_supplier is None:
         return {}
-    offers = Offer.objects.of_size(1).filter(
-        supplier=workload.example_supplier, is_listed=True
-    )
+    offers = Offer.objects.of_size(1).filter(supplier=workload.example_supplier)
     found: dict[int, list[Ask]] = {}
-    for ask in asks_of(offers, at=at):
+    for ask in asks_of(offers.listed(at), at=at):
         found.setdefault(ask.gpu_id, []).append(ask)
     return found
 

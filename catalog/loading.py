@@ -32,6 +32,7 @@ from catalog.models import (
 )
 
 DATA = Path(__file__).parent / "data"
+OFFER_KEY = ("supplier_id", "gpu_id", "region_id", "gpus_per_node")
 
 # The tables of a guide's text file, in the order in which they are loaded.
 BLOCKS = {
@@ -103,39 +104,34 @@ def _ids(model: type[models.Model]) -> dict[str, int]:
 
 
 def _add_offers(at: datetime) -> int:
-    suppliers, gpus, regions = _ids(Supplier), _ids(GpuModel), _ids(Region)
-    known = set(
-        Offer.objects.values_list("supplier_id", "gpu_id", "region_id", "gpus_per_node")
-    )
-    added = 0
+    ids = [_ids(model) for model in (Supplier, GpuModel, Region)]
+    known = set(Offer.objects.values_list(*OFFER_KEY))
+    added = []
     for row in _rows("offers"):
-        key = (
-            suppliers[row["supplier"]],
-            gpus[row["gpu"]],
-            regions[row["region"]],
-            int(row["gpus_per_node"]),
-        )
+        names = (row["supplier"], row["gpu"], row["region"])
+        links = (known_as[name] for known_as, name in zip(ids, names, strict=True))
+        key = (*links, int(row["gpus_per_node"]))
         if key not in known:
-            _add_offer(key, row, at)
-            added += 1
-    return added
-
-
-def _add_offer(
-    key: tuple[int, int, int, int], row: dict[str, str], at: datetime
-) -> None:
-    supplier_id, gpu_id, region_id, gpus_per_node = key
-    since = _start_of(row["price_date"]) if row["price_date"] else at
-    offer = Offer.objects.create(
-        supplier_id=supplier_id,
-        gpu_id=gpu_id,
-        region_id=region_id,
-        gpus_per_node=gpus_per_node,
-        nodes=int(row["nodes"]),
-        free_nodes=int(row["nodes"]),
-        listed_at=since,
+            added.append((_offer(key, row, at), row))
+    offers = Offer.objects.bulk_create(offer for offer, _ in added)
+    OfferPrice.objects.bulk_create(
+        _first_price(offer, row, at)
+        for offer, (_, row) in zip(offers, added, strict=True)
     )
-    OfferPrice.objects.create(
+    return len(offers)
+
+
+def _offer(key: tuple[int, ...], row: dict[str, str], at: datetime) -> Offer:
+    nodes = int(row["nodes"])
+    fields = dict(zip(OFFER_KEY, key, strict=True))
+    return Offer(
+        **fields, nodes=nodes, free_nodes=nodes, listed_at=_since(row, default=at)
+    )
+
+
+def _first_price(offer: Offer, row: dict[str, str], at: datetime) -> OfferPrice:
+    since = _since(row, default=at)
+    return OfferPrice(
         offer=offer,
         hourly_price=Money(row["hourly_price"], row["currency"]),
         valid_from=since,
@@ -144,8 +140,9 @@ def _add_offer(
     )
 
 
-def _start_of(day: str) -> datetime:
-    return datetime.combine(date.fromisoformat(day), time(), UTC)
+def _since(row: dict[str, str], *, default: datetime) -> datetime:
+    day = row["price_date"]
+    return datetime.combine(date.fromisoformat(day), time(), UTC) if day else default
 
 
 def _add_guides() -> int:
@@ -188,11 +185,17 @@ def _add_text(slug: str, language: str, data: dict[str, Any]) -> None:
     text = WorkloadText.objects.create(
         workload=Workload.objects.get(slug=slug), language=language, **data
     )
-    for name, kind in BLOCKS.items():
-        for position, piece in enumerate(pieces[name], start=1):
-            fields = {"body": piece} if isinstance(piece, str) else dict(piece)
-            if "gpu" in fields:
-                fields["gpu_id"] = gpus[fields.pop("gpu")]
-            WorkloadBlock.objects.create(
-                text=text, kind=kind, position=position, **fields
-            )
+    WorkloadBlock.objects.bulk_create(
+        _block(text, kind, position, piece, gpus)
+        for name, kind in BLOCKS.items()
+        for position, piece in enumerate(pieces[name], start=1)
+    )
+
+
+def _block(
+    text: WorkloadText, kind: str, position: int, piece: Any, gpus: dict[str, int]
+) -> WorkloadBlock:
+    fields = {"body": piece} if isinstance(piece, str) else dict(piece)
+    if "gpu" in fields:
+        fields["gpu_id"] = gpus[fields.pop("gpu")]
+    return WorkloadBlock(text=text, kind=kind, position=position, **fields)

@@ -17,6 +17,7 @@ from catalog.guides import FitRow, cost_windows, fit_rows, read_guide, read_guid
 from catalog.models import (
     BaseModel,
     GpuModel,
+    Offer,
     OfferPrice,
     WorkloadText,
 )
@@ -61,7 +62,7 @@ def gpu(request: HttpRequest, slug: str) -> HttpResponse:
     at = clock.now()
     found = get_object_or_404(GpuModel, slug=slug)
     best = best_asks(at=at).get(found.pk, [])
-    offers = asks_of(found.offers.filter(is_listed=True), at=at)
+    offers = asks_of(Offer.objects.filter(gpu=found).listed(at), at=at)
     versions = (
         OfferPrice.objects.filter(offer__gpu=found, valid_from__lte=at)
         .select_related("offer__supplier", "offer__region")

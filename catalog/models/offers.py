@@ -76,18 +76,24 @@ class OfferQuerySet(models.QuerySet["Offer"]):
             ),
         )
 
+    def listed(self, at: datetime) -> Self:
+        """
+        Keep the offers that are on the list at `at`, free or not.
+        """
+        return self.filter(
+            Q(available_until__isnull=True) | Q(available_until__gt=at), is_listed=True
+        )
+
     def live(self, at: datetime) -> Self:
         """
         Keep the offers that can be reserved at `at` for a price that is still true.
 
         The price's annotations come with it, see `with_price`.
         """
-        return self.with_price(at).filter(
-            Q(available_until__isnull=True) | Q(available_until__gt=at),
-            is_listed=True,
-            free_nodes__gt=0,
-            price_id__isnull=False,
-            is_stale=False,
+        return (
+            self.with_price(at)
+            .listed(at)
+            .filter(free_nodes__gt=0, price_id__isnull=False, is_stale=False)
         )
 
     def stale(self, at: datetime) -> Self:
