@@ -2,6 +2,7 @@ from datetime import UTC
 from typing import Any
 
 from django.contrib import admin, messages
+from django.db import models
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
@@ -46,6 +47,14 @@ class ReadOnly:
 
     def has_delete_permission(self, *args: Any) -> bool:
         return False
+
+
+class WithLinks:
+    """
+    Takes a link without a scheme for https.
+    """
+
+    formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
 
 
 class Versions(ReadOnly):
@@ -276,13 +285,14 @@ class OfferPriceAdmin(Versions, admin.ModelAdmin):
 
 
 @admin.register(GpuModel)
-class GpuModelAdmin(admin.ModelAdmin):
+class GpuModelAdmin(WithLinks, admin.ModelAdmin):
     list_display = [
         "label",
         "name",
         "architecture",
         "memory_gb",
         "memory_type",
+        "has_inline_ecc",
         "bandwidth_gbs",
         "form_factor",
     ]
@@ -293,7 +303,7 @@ class GpuModelAdmin(admin.ModelAdmin):
 
 
 @admin.register(BaseModel)
-class BaseModelAdmin(admin.ModelAdmin):
+class BaseModelAdmin(WithLinks, admin.ModelAdmin):
     list_display = ["name", "hf_id", "family", "total_params_b", "is_listed"]
     list_filter = ["is_listed", "family"]
     search_fields = ["name", "hf_id"]
@@ -326,7 +336,7 @@ class StoragePlanAdmin(admin.ModelAdmin):
 
 
 @admin.register(Image)
-class ImageAdmin(admin.ModelAdmin):
+class ImageAdmin(WithLinks, admin.ModelAdmin):
     list_display = ["name", "reference", "methods", "is_listed"]
     search_fields = ["name", "reference"]
     ordering = ["position"]
@@ -347,7 +357,7 @@ class WorkloadAdmin(admin.ModelAdmin):
     ordering = ["position"]
 
 
-class WorkloadBlockInline(admin.StackedInline):
+class WorkloadBlockInline(WithLinks, admin.StackedInline):
     model = WorkloadBlock
     fields = [("kind", "position"), "title", "body", "note", ("url", "gpu")]
     ordering = ["kind", "position"]

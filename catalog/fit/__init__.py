@@ -5,8 +5,9 @@ Does a fine-tuning run fit a card? Pure: no database, no clock.
 the planner uses, `verdict` and `levers` hold an estimate against a card.
 """
 
-from .architecture import ALL_TARGETS, Architecture
-from .memory import MemoryEstimate, MemoryPart, Part, estimate_memory, gib
+from .architecture import ALL_TARGETS, ATTENTION_TARGETS, Architecture
+from .memory import MemoryEstimate, MemoryPart, Part, estimate, estimate_memory, gib
+from .parameters import count_parameters
 from .rule_of_thumb import largest_model_b
 from .training import (
     HUGGING_FACE,
@@ -18,10 +19,20 @@ from .training import (
     Stack,
     Training,
 )
-from .verdicts import Change, Fit, Lever, Verdict, levers, usable_gb, verdict
+from .verdicts import (
+    Change,
+    Fit,
+    Lever,
+    Verdict,
+    alternatives,
+    levers,
+    usable_gb,
+    verdict,
+)
 
 __all__ = [
     "ALL_TARGETS",
+    "ATTENTION_TARGETS",
     "HUGGING_FACE",
     "Architecture",
     "Attention",
@@ -38,6 +49,9 @@ __all__ = [
     "Stack",
     "Training",
     "Verdict",
+    "alternatives",
+    "count_parameters",
+    "estimate",
     "estimate_memory",
     "gib",
     "largest_model_b",

@@ -1,5 +1,5 @@
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from django.utils.functional import Promise
@@ -99,12 +99,14 @@ def estimate_memory(
     accumulates_gradients: bool = False,
     quantization: str = Quantization.NF4_DOUBLE,
     stack: Stack = HUGGING_FACE,
+    gpus: int = 1,
 ) -> MemoryEstimate:
     """
     Estimate the peak memory of one fine-tuning step on one card.
 
     The defaults are Hugging Face with PEFT. `targets` are adapted matrices, also as
-    "all" or "q,k,v,o"; `residual_fp32` None is what the stack does by default.
+    "all" or "q,k,v,o"; `residual_fp32` None is what the stack does by default. With
+    several `gpus` the figure is that of each of them under FSDP; it is provisional.
 
     :raises ValueError: if a name is unknown, or a size is below 1
     """
@@ -125,6 +127,7 @@ def estimate_memory(
             accumulates_gradients=accumulates_gradients,
             quantization=Quantization(quantization),
             stack=stack,
+            gpus=gpus,
         )
     )
 
@@ -135,7 +138,10 @@ def estimate(training: Training) -> MemoryEstimate:
     """
     activations = _Activations.of(training)
     weights = terms.weights(training)
-    phases = _phases(training, weights, activations)
+    phases = [
+        phase.shared_by(training.gpus)
+        for phase in _phases(training, weights, activations)
+    ]
     largest = max(phases, key=lambda phase: phase.allocated)
     wide = max(phase.allocated + phase.cache for phase in phases)
     return MemoryEstimate(
@@ -144,7 +150,7 @@ def estimate(training: Training) -> MemoryEstimate:
         needed_gb=largest.allocated / GB + CONTEXT_GB,
         wide_gb=wide / GB + CONTEXT_GB,
         parts=(
-            MemoryPart(Part.WEIGHTS, weights / GB),
+            MemoryPart(Part.WEIGHTS, largest.weights / GB),
             MemoryPart(_states_part(training), largest.states / GB),
             MemoryPart(Part.KEPT, largest.kept / GB),
             MemoryPart(activations.winner, largest.peak / GB),
@@ -184,7 +190,7 @@ class _Activations:
 @dataclass(frozen=True)
 class _Phase:
     """
-    One phase of a step, in bytes.
+    One phase of a step, in bytes; `gathered` is what several cards each hold whole.
     """
 
     weights: float
@@ -192,10 +198,20 @@ class _Phase:
     kept: float
     peak: float
     cache: float
+    gathered: float = 0
 
     @property
     def allocated(self) -> float:
         return self.weights + self.states + self.kept + self.peak
+
+    def shared_by(self, gpus: int) -> "_Phase":
+        """
+        Return the phase on one of the cards that share weights and states.
+        """
+        if gpus == 1:
+            return self
+        weights = self.weights / gpus + self.gathered
+        return replace(self, weights=weights, states=self.states / gpus)
 
 
 def _phases(
@@ -211,6 +227,7 @@ def _phases(
         kept=activations.kept,
         peak=activations.peak + terms.dequantized(training),
         cache=cache_factor * activations.transient,
+        gathered=terms.gathered(training),
     )
     step = _Phase(
         weights=weights,

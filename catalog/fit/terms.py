@@ -194,6 +194,22 @@ def dequantized(training: Training) -> float:
     return 2 * shape.hidden_size * max(width, shape.active_intermediate_size)
 
 
+def gathered(training: Training) -> float:
+    """
+    What FSDP gathers whole on each card: layers and, with adapters, the embedding.
+
+    Two layers' weights, of which one is fetched ahead; full fine-tuning holds their
+    gradients as well.
+    """
+    shape = training.architecture
+    layer = shape.linear / shape.num_layers
+    if training.method is Method.FULL:
+        return 4 * 2 * layer
+    size = QUANTIZED_BYTES[training.quantization]
+    layers = 2 * layer * (size if training.method is Method.QLORA else 2)
+    return layers + 2 * shape.rest
+
+
 def _kept_by_layer(shape: Architecture, *, is_full: bool) -> float:
     """
     10h + 4a + 4k + 6f for RMSNorm, which works in fp32, and a gated MLP.

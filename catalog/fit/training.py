@@ -88,6 +88,9 @@ class Training:
     """
     One training step to estimate; sizes are tokens, samples and ranks.
 
+    More than one of `gpus` share the model as FSDP does: each holds its part of the
+    weights, gradients and optimizer states, and a batch of its own.
+
     `residual_fp32` None means what the stack does by default: PEFT's preparation for
     k-bit training upcasts norms and embeddings, and with them the hidden states;
     stacks with their own loss kernels (Unsloth, Axolotl, torchtune) do not.
@@ -108,10 +111,11 @@ class Training:
     accumulates_gradients: bool = False
     quantization: Quantization = Quantization.NF4_DOUBLE
     stack: Stack = HUGGING_FACE
+    gpus: int = 1
 
     def __post_init__(self) -> None:
-        if min(self.sequence_length, self.micro_batch) < 1:
-            raise ValueError("A step has one sample of one token at least.")
+        if min(self.sequence_length, self.micro_batch, self.gpus) < 1:
+            raise ValueError("A step has one sample of one token on one GPU at least.")
         if self.method is not Method.FULL and self.rank < 1:
             raise ValueError("An adapter has rank 1 at least.")
 

@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -109,27 +109,44 @@ def verdict(
     return Verdict(fit, usable, usable - estimate.needed_gb)
 
 
+def alternatives(training: Training) -> dict[Change, list[MemoryEstimate]]:
+    """
+    Estimate what each single change leads to, those first that give up least.
+
+    Kernels and settings come before what changes the training itself.
+    """
+    return {
+        change: [memory.estimate(changed) for changed in trainings]
+        for change, trainings in _changes(training).items()
+    }
+
+
 def levers(
-    *, estimate: MemoryEstimate, memory_gb: float, has_inline_ecc: bool = False
+    *,
+    estimate: MemoryEstimate,
+    memory_gb: float,
+    has_inline_ecc: bool = False,
+    changes: Mapping[Change, Sequence[MemoryEstimate]] | None = None,
 ) -> list[Lever]:
     """
     List the single changes after which a training fits a card, or is tight at least.
 
-    Kernels and settings come first, then what changes the training itself. A change
-    that does not help, or not enough, is not listed; nothing is if it fits already.
+    A change that does not help, or not enough, is not listed; nothing is if it fits
+    already. Who asks for many cards gives `changes`: the `alternatives` are the same.
     """
     ranks = list(Fit)
 
-    def judge(training: Training) -> tuple[MemoryEstimate, Verdict]:
-        changed = memory.estimate(training)
-        return changed, verdict(
-            estimate=changed, memory_gb=memory_gb, has_inline_ecc=has_inline_ecc
+    def judge(estimate: MemoryEstimate) -> Verdict:
+        return verdict(
+            estimate=estimate, memory_gb=memory_gb, has_inline_ecc=has_inline_ecc
         )
 
-    now = ranks.index(judge(estimate.training)[1].fit)
+    now = ranks.index(judge(estimate).fit)
+    if changes is None:
+        changes = alternatives(estimate.training)
     found = []
-    for change, trainings in _changes(estimate.training).items():
-        judged = [judge(training) for training in trainings]
+    for change, estimates in changes.items():
+        judged = [(changed, judge(changed)) for changed in estimates]
         # The first that fits is the one that gives up least; tight is better than no.
         judged.sort(key=lambda pair: ranks.index(pair[1].fit))
         if judged and ranks.index(judged[0][1].fit) < now:

@@ -41,6 +41,11 @@ class GpuModel(models.Model):
         _("memory"), max_digits=6, decimal_places=1, help_text=_("GB on one GPU.")
     )
     memory_type = models.CharField(_("memory type"), max_length=20)
+    has_inline_ecc = models.BooleanField(
+        _("ECC in memory"),
+        default=False,
+        help_text=_("A sixteenth of the memory holds check bits, as it is shipped."),
+    )
     bandwidth_gbs = models.PositiveIntegerField(
         _("memory bandwidth"), help_text=_("GB/s of one GPU.")
     )
