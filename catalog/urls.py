@@ -1,12 +1,12 @@
 from django.urls import path
 
-from catalog import views
+from catalog.views import gpus, planner, workloads
 
 app_name = "catalog"
 urlpatterns = [
-    path("planner/", views.planner, name="planner"),
-    path("gpus/", views.gpus, name="gpus"),
-    path("gpus/<slug:slug>/", views.gpu, name="gpu"),
-    path("workloads/", views.workloads, name="workloads"),
-    path("workloads/<slug:slug>/", views.workload, name="workload"),
+    path("planner/", planner.planner, name="planner"),
+    path("gpus/", gpus.gpus, name="gpus"),
+    path("gpus/<slug:slug>/", gpus.gpu, name="gpu"),
+    path("workloads/", workloads.workloads, name="workloads"),
+    path("workloads/<slug:slug>/", workloads.workload, name="workload"),
 ]
