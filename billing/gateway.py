@@ -80,7 +80,6 @@ class CardOrder:
     key: str
     reference: str
     total: Money
-    description: str
     customer_ref: str
     card_ref: str
 

@@ -77,7 +77,6 @@ class SandboxGateway:
             key=order.key,
             client_reference=order.reference,
             total=order.total,
-            description=order.description,
             saves_card_for=order.customer_ref,
         )
         if order.card_ref == DECLINING_CARD:

@@ -95,7 +95,6 @@ class StripeGateway:
             "currency": str(order.total.currency).lower(),
             "customer": order.customer_ref,
             "payment_method": order.card_ref,
-            "description": order.description,
             "metadata": {"top_up": order.reference},
             "off_session": True,
             "confirm": True,

@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                 ('client_reference', models.CharField(max_length=100, verbose_name='client reference')),
                 ('currency', djmoney.models.fields.CurrencyField(choices=[('EUR', 'EUR'), ('GBP', 'GBP'), ('USD', 'USD')], default=None, editable=False, max_length=3)),
                 ('total', djmoney.models.fields.MoneyField(currency_field_name='currency', decimal_places=2, max_digits=18, verbose_name='total')),
-                ('description', models.CharField(max_length=200, verbose_name='description')),
+                ('description', models.CharField(blank=True, max_length=200, verbose_name='description')),
                 ('return_url', models.CharField(blank=True, max_length=500, verbose_name='return address')),
                 ('saves_card_for', models.CharField(blank=True, max_length=100)),
                 ('state', models.CharField(choices=[('OPEN', 'Open'), ('PROCESSING', 'On its way'), ('PAID', 'Paid'), ('FAILED', 'Failed'), ('EXPIRED', 'Expired')], default='OPEN', max_length=10, verbose_name='state')),

@@ -33,7 +33,7 @@ class SandboxPayment(models.Model):
     key = models.CharField(_("key"), max_length=100, unique=True)
     client_reference = models.CharField(_("client reference"), max_length=100)
     total = ledger_money(verbose_name=_("total"))
-    description = models.CharField(_("description"), max_length=200)
+    description = models.CharField(_("description"), max_length=200, blank=True)
     return_url = models.CharField(_("return address"), max_length=500, blank=True)
     saves_card_for = models.CharField(max_length=100, blank=True)
     state = models.CharField(

@@ -41,7 +41,6 @@ def card_order(**changes):
             "key": "auto:1",
             "reference": "1",
             "total": usd(120),
-            "description": "Corehour",
             "customer_ref": "cus_1",
             "card_ref": "pm_1",
         }
