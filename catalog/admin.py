@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from datetime import UTC
 from typing import Any
 
@@ -54,7 +55,9 @@ class WithLinks:
     Takes a link without a scheme for https.
     """
 
-    formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
+    formfield_overrides: Mapping[type[models.Field], Mapping[str, Any]] = {
+        models.URLField: {"assume_scheme": "https"}
+    }
 
 
 class Versions(ReadOnly):
@@ -71,7 +74,7 @@ class OfferPriceInline(Versions, admin.TabularInline):
     model = OfferPrice
     verbose_name_plural = _("price history, never changed")
     fields = ["rate", "valid_from", "valid_to", "confirmed_at", "created_by", "reason"]
-    readonly_fields = ["rate"]
+    readonly_fields = ["rate", "valid_to"]
     ordering = ["-valid_from"]
     can_delete = False
 
