@@ -14,11 +14,15 @@ logger = logging.getLogger(__name__)
 @shared_task
 def bill_due() -> None:
     """
-    Bill the hours that are full, and give back holds that nobody used in time.
+    Let run on what is extended automatically, then bill the hours that are full.
+
+    Also gives back holds that nobody used in time, and notes who is to be warned.
     """
     now = clock.now()
+    services.extend_automatically(at=now)
     services.bill_due(at=now)
     services.expire_holds(at=now)
+    services.warn_of_ends(at=now)
 
 
 @shared_task

@@ -8,6 +8,16 @@ around the caller's outermost transaction.
 
 from billing.checks import Fault, check_books
 from billing.ledger import Busy, KeyReused, retry_conflicts
+from billing.services.ends import (
+    EndWarningInfo,
+    Extension,
+    extend_automatically,
+    extend_running,
+    mark_warning_sent,
+    set_auto_extend,
+    unsent_warnings,
+    warn_of_ends,
+)
 from billing.services.holds import (
     HoldEnded,
     HoldInfo,
@@ -47,6 +57,8 @@ __all__ = [
     "BillingRun",
     "Busy",
     "ChargeInfo",
+    "EndWarningInfo",
+    "Extension",
     "Fault",
     "HoldEnded",
     "HoldInUse",
@@ -65,17 +77,23 @@ __all__ = [
     "charges_of",
     "check_books",
     "expire_holds",
+    "extend_automatically",
     "extend_hold",
     "extend_meter",
+    "extend_running",
     "hold_of",
+    "mark_warning_sent",
     "meter_of",
     "meters_of",
     "open_wallet",
     "place_hold",
     "release_hold",
     "retry_conflicts",
+    "set_auto_extend",
     "shorten_meter",
     "start_meter",
     "stop_meter",
+    "unsent_warnings",
     "wallets_of",
+    "warn_of_ends",
 ]

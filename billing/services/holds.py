@@ -20,7 +20,7 @@ from billing.ledger import (
     retry_conflicts,
     whole_cents,
 )
-from billing.models import Account, Hold, Transfer
+from billing.models import Account, Hold, Meter, Transfer
 from billing.services.wallets import find_wallet, lock_wallet, require_free
 from money import fee_of
 
@@ -277,8 +277,13 @@ def remaining_of(hold: Hold) -> Money:
 
 def lock_hold(hold_id: int) -> Hold:
     """
-    Return the hold, locked until the transaction ends.
+    Return the hold, locked with its running meters until the transaction ends.
+
+    The meters are locked even where they do not matter yet: a transaction that stops
+    one of them later would otherwise ask for it after the hold, against the order.
     """
+    running = Meter.objects.filter(hold_id=hold_id, stopped_at=None).order_by("pk")
+    list(running.select_for_update(no_key=True).values_list("pk", flat=True))
     return Hold.objects.select_for_update(no_key=True).get(pk=hold_id)
 
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q, Subquery
 from djmoney.money import Money
 
 from billing import metering
@@ -221,9 +222,16 @@ def stop_meter(
 
 def lock_meter(meter_id: int) -> Meter:
     """
-    Return the meter, locked until the transaction ends.
+    Return the meter, locked until the transaction ends with its hold's running ones.
+
+    Whoever stops one meter of a hold may go on to the next, which must not come after
+    the hold in the order of locks.
     """
-    return Meter.objects.select_for_update(no_key=True).get(pk=meter_id)
+    its_hold = Meter.objects.filter(pk=meter_id).values("hold_id")
+    wanted = Q(pk=meter_id) | Q(stopped_at=None)
+    meters = Meter.objects.filter(wanted, hold_id=Subquery(its_hold)).order_by("pk")
+    by_id = {meter.pk: meter for meter in meters.select_for_update(no_key=True)}
+    return by_id[meter_id]
 
 
 def meter_of(*, meter_id: int) -> MeterInfo:

@@ -219,8 +219,21 @@ def test_locks_meters_then_holds_then_accounts(hold, run_meter, verb, pay_in):
         if "FOR NO KEY UPDATE" in sql
     ]
 
-    wanted = ["meter", "hold", "account"]
-    assert locks == (wanted if verb in {"stop", "tick"} else wanted[1:])
+    assert locks == ["meter", "hold", "account"]
+
+
+def test_stopping_one_meter_locks_the_others_of_its_hold(run_meter):
+    first, second = run_meter(), run_meter()
+
+    with transaction.atomic():
+        stop_meter(meter_id=first.id, at=NOON)
+        sqls = statements(lambda: stop_meter(meter_id=second.id, at=NOON))
+        (locked,) = [
+            sql for sql in sqls if "billing_meter" in sql and "FOR NO KEY" in sql
+        ]
+
+    assert "OR" in locked
+    assert 'ORDER BY "billing_meter"."id" ASC FOR NO KEY UPDATE' in locked
 
 
 def test_tick_locks_in_the_order_of_ids(run_meter):

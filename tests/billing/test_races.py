@@ -269,3 +269,25 @@ def test_m32_tick_that_lost_its_locks_tries_again(run_meter, monkeypatch):
 
     assert bill_due(at=NOON + timedelta(hours=1)).charges == 1
     assert answers == []
+
+
+def test_stops_of_all_meters_of_a_hold_never_meet_a_tick_head_on(hold, run_meter):
+    meters = [run_meter(ends_at=NOON + timedelta(hours=20)).id for _ in range(4)]
+    at = NOON + timedelta(hours=1, minutes=30)
+
+    @transaction.atomic
+    def stop(order):
+        for meter in order:
+            stop_meter(meter_id=meter, at=at)
+        release_hold(hold_id=hold.id, key=f"end:{order}", at=at)
+
+    # Not retried: the order of locks has to be right the first time.
+    answers = in_threads(
+        partial(stop, meters),
+        partial(stop, meters[::-1]),
+        partial(bill_due, at=at),
+        partial(bill_due, at=at),
+    )
+
+    assert answers[:2] == [None, None]
+    assert Hold.objects.get().captured == usd(6)
