@@ -1,0 +1,344 @@
+"""
+What holds for the project as a whole, whatever is added to it.
+
+A page that is not in `ACCESS` fails the tests: who adds one says who may see it.
+"""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from http import HTTPStatus
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from django.apps import apps
+from django.core.management import call_command
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import translation
+from djmoney.money import Money
+
+from billing.services.profiles import save_profile
+from billing.services.top_ups import confirm_top_up, start_top_up
+from tests import ledger_flush  # noqa: F401
+from tests.workspaces.conftest import (  # noqa: F401
+    NOON,
+    catalog,
+    make_funded,
+    make_quote,
+    offer,
+    rich_renter,
+    wanted,
+)
+
+CHECKOUT = Path(__file__).parent.parent
+
+
+class Access(NamedTuple):
+    """
+    What a GET of a page answers to everybody; `of` names the thing that it is about.
+    """
+
+    anonymous: int
+    renter: int
+    stranger: int
+    staff: int
+    of: str = ""
+
+
+def public(of: str = "") -> Access:
+    return Access(200, 200, 200, 200, of)
+
+
+def for_everybody_logged_in(of: str = "") -> Access:
+    return Access(302, 200, 200, 200, of)
+
+
+def for_its_owner(of: str) -> Access:
+    return Access(302, 200, 404, 404, of)
+
+
+def by_post(of: str) -> Access:
+    return Access(302, 405, 405, 405, of)
+
+
+def for_staff() -> Access:
+    return Access(302, 404, 404, 200)
+
+
+def before_log_in(of: str = "") -> Access:
+    return Access(200, 302, 302, 302, of)
+
+
+def asks_password_again() -> Access:
+    return Access(302, 302, 302, 302)
+
+
+ACCESS = {
+    "healthz": public(),
+    "webhook": Access(405, 405, 405, 405, "provider"),
+    # allauth
+    "account_login": before_log_in(),
+    "account_logout": for_everybody_logged_in(),
+    "account_inactive": public(),
+    "account_signup": before_log_in(),
+    "account_reauthenticate": for_everybody_logged_in(),
+    "account_request_reauthentication_code": for_everybody_logged_in(),
+    "account_confirm_reauthentication_code": Access(302, 302, 302, 302),
+    "account_email": for_everybody_logged_in(),
+    "account_email_verification_sent": public(),
+    "account_change_password": for_everybody_logged_in(),
+    "account_set_password": Access(302, 302, 302, 302),
+    "account_reset_password": public(),
+    "account_confirm_login_code": Access(302, 302, 302, 302),
+    "account_confirm_email": public("key"),
+    "account_reset_password_from_key_done": public(),
+    "account_reset_password_from_key": public("reset"),
+    "account_reset_password_done": public(),
+    "mfa_index": for_everybody_logged_in(),
+    "mfa_authenticate": Access(302, 302, 302, 302),
+    "mfa_reauthenticate": Access(302, 302, 302, 302),
+    "mfa_activate_totp": asks_password_again(),
+    "mfa_deactivate_totp": Access(302, 404, 404, 404),
+    "mfa_view_recovery_codes": Access(302, 404, 404, 404),
+    "mfa_generate_recovery_codes": asks_password_again(),
+    "mfa_download_recovery_codes": Access(302, 404, 404, 404),
+    "mfa_list_webauthn": for_everybody_logged_in(),
+    "mfa_add_webauthn": asks_password_again(),
+    "mfa_reauthenticate_webauthn": Access(302, 302, 302, 302),
+    "mfa_remove_webauthn": asks_password_again()._replace(of="passkey"),
+    "mfa_edit_webauthn": asks_password_again()._replace(of="passkey"),
+    "mfa_login_webauthn": Access(302, 302, 302, 302),
+    "usersessions_list": for_everybody_logged_in(),
+    # marketplace
+    "marketplace:home": public(),
+    "marketplace:dashboard": for_everybody_logged_in(),
+    "marketplace:market": public(),
+    "marketplace:market_gpu": public("gpu"),
+    "marketplace:profile": for_everybody_logged_in(),
+    "marketplace:mailbox": public(),
+    "marketplace:staff": for_staff(),
+    "marketplace:staff_launch": for_staff(),
+    "marketplace:staff_open": for_staff(),
+    "marketplace:staff_pause": for_staff(),
+    "marketplace:staff_clock": for_staff(),
+    "marketplace:look": for_staff(),
+    # catalog
+    "catalog:planner": public(),
+    "catalog:gpus": public(),
+    "catalog:gpu": public("gpu"),
+    "catalog:workloads": public(),
+    "catalog:workload": public("guide"),
+    # billing
+    "billing:wallet": for_everybody_logged_in(),
+    "billing:top_up": for_everybody_logged_in(),
+    "billing:top_up_confirm": for_its_owner("top_up"),
+    "billing:top_up_status": for_its_owner("confirmed_top_up"),
+    "billing:statement": for_everybody_logged_in("currency"),
+    "billing:statement_csv": for_everybody_logged_in("currency"),
+    "billing:sandbox_pay": for_its_owner("sandbox"),
+    "billing:sandbox_pay_now": by_post("sandbox"),
+    "billing:sandbox_decline": by_post("sandbox"),
+    "billing:sandbox_pay_later": by_post("sandbox"),
+    "billing:sandbox_fail_later": by_post("sandbox"),
+    "billing:books": for_staff(),
+    # workspaces
+    "workspaces:how_billing_works": public(),
+    "workspaces:list": for_everybody_logged_in(),
+    "workspaces:request": for_everybody_logged_in(),
+    "workspaces:quote": for_its_owner("quote"),
+    "workspaces:fund": by_post("quote"),
+    "workspaces:again": by_post("quote"),
+    "workspaces:detail": for_its_owner("workspace"),
+    "workspaces:cancel": for_its_owner("workspace"),
+    # What was only funded has nothing to stop and no data to delete.
+    "workspaces:stop": Access(302, 302, 404, 404, "workspace"),
+    "workspaces:delete": Access(302, 302, 404, 404, "workspace"),
+}
+
+MADE_BY_SIGNED_CALLS = {"webhook"}
+
+
+def names_of(resolver: URLResolver, prefix: str = "") -> list[str]:
+    names = []
+    for entry in resolver.url_patterns:
+        if isinstance(entry, URLPattern):
+            names.append(f"{prefix}{entry.name}")
+        elif entry.namespace != "admin":
+            inner = f"{entry.namespace}:" if entry.namespace else ""
+            names += names_of(entry, prefix + inner)
+    return names
+
+
+def draft_top_up(renter):
+    return start_top_up(
+        user_id=renter.pk,
+        net=Money(100, "USD"),
+        email=renter.email,
+        language="en",
+        at=NOON,
+    )
+
+
+@pytest.fixture
+def things(renter, make_funded, make_quote):  # noqa: F811
+    """
+    One of each thing that a page can be about; all that has an owner is the renter's.
+    """
+    save_profile(user_id=renter.pk, country="DE")
+    paying = confirm_top_up(top_up_id=draft_top_up(renter).pk, at=NOON)
+    return {
+        "": {},
+        "provider": {"provider": "sandbox"},
+        "key": {"key": "expired"},
+        "reset": {"uidb36": "1", "key": "set-password"},
+        "passkey": {"pk": 1},
+        "gpu": {"slug": "rtx-4090"},
+        "guide": {"slug": "fine-tuning"},
+        "currency": {"currency": "USD"},
+        "top_up": {"top_up": draft_top_up(renter).uuid},
+        "confirmed_top_up": {"top_up": paying.uuid},
+        "sandbox": {"reference": paying.provider_ref.removeprefix("cs_test_")},
+        "quote": {"quote_id": make_quote().pk},
+        "workspace": {"workspace_id": make_funded().pk},
+    }
+
+
+@pytest.fixture
+def addresses(things):
+    with translation.override("en"):
+        return {
+            name: reverse(name, kwargs=things[access.of])
+            for name, access in ACCESS.items()
+        }
+
+
+@pytest.fixture
+def clients(renter_client, stranger_client, staff_client):
+    return {
+        "anonymous": Client(),
+        "renter": renter_client,
+        "stranger": stranger_client,
+        "staff": staff_client,
+    }
+
+
+def test_no_migration_is_missing(db):
+    call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+
+
+def test_the_production_settings_pass_the_deployment_check():
+    production = {
+        "PATH": os.environ["PATH"],
+        "DATABASE_URL": os.environ["DATABASE_URL"],
+        "REDIS_URL": os.environ["REDIS_URL"],
+        "SECRET_KEY": "k7#pQ2!vR9@tW4^yU6&iO1*eA3(sD5)fG8-hJ0_kL+zXcVbNmM",
+        "SITE_URL": "https://corehour.example",
+        "STRIPE_SECRET_KEY": "sk_live_example",
+        "STRIPE_WEBHOOK_SECRETS": "whsec_example_that_is_long_enough",
+        "SELLER_NAME": "Example Ltd",
+        "SELLER_ADDRESS": "1 Example Street",
+        "SELLER_COUNTRY": "DE",
+        "SELLER_VAT_ID": "DE123456789",
+    }
+    check = [sys.executable, "manage.py", "check", "--deploy"]
+
+    done = subprocess.run(
+        [*check, "--fail-level", "WARNING"],
+        cwd=CHECKOUT,
+        env=production,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_page_says_who_may_see_it():
+    names = Counter(names_of(get_resolver()))
+
+    assert sorted(names) == sorted(ACCESS)
+    assert set(names.values()) == {1}
+
+
+@pytest.mark.parametrize("who", ["anonymous", "renter", "stranger", "staff"])
+def test_shows_pages_to_those_who_may_see_them(who, addresses, clients):
+    answers = {
+        name: clients[who].get(path).status_code for name, path in addresses.items()
+    }
+
+    assert answers == {name: getattr(access, who) for name, access in ACCESS.items()}
+
+
+def test_takes_no_post_without_a_token(addresses, renter):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(renter)
+
+    accepted = {
+        name
+        for name, path in addresses.items()
+        if client.post(path).status_code != HTTPStatus.FORBIDDEN
+    }
+
+    assert accepted == MADE_BY_SIGNED_CALLS
+
+
+@pytest.mark.parametrize("who", ["anonymous", "renter", "staff"])
+def test_answers_with_the_headers_that_protect_a_browser(who, addresses, clients):
+    for name, path in addresses.items():
+        headers = clients[who].get(path).headers
+
+        policy = headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy, name
+        assert "unsafe" not in policy, name
+        assert headers["X-Content-Type-Options"] == "nosniff", name
+        assert headers["X-Frame-Options"] == "DENY", name
+        assert headers["Cross-Origin-Opener-Policy"] == "same-origin", name
+        assert "strict-origin" in headers["Referrer-Policy"], name
+        assert "charset=" in headers["Content-Type"], name
+        if who != "anonymous":
+            assert "no-store" in headers["Cache-Control"], name
+
+
+def row_counts():
+    return {
+        model._meta.label: model._default_manager.count()
+        for model in apps.get_models()
+        # Looking at a page may begin or lengthen a session.
+        if model._meta.label not in {"sessions.Session", "usersessions.UserSession"}
+    }
+
+
+@pytest.mark.parametrize("who", ["anonymous", "renter", "staff"])
+def test_looking_changes_nothing(who, addresses, clients):
+    before = row_counts()
+
+    for path in addresses.values():
+        clients[who].get(path)
+        clients[who].head(path)
+
+    assert row_counts() == before
+
+
+def test_knows_no_other_methods(addresses, renter_client):
+    for name, path in addresses.items():
+        for method in ["PUT", "PATCH", "DELETE", "TRACE"] if ":" in name else []:
+            answer = renter_client.generic(method, path)
+            assert answer.status_code in {404, 405}, (method, name)
+
+
+@pytest.mark.parametrize("language", ["es", "id"])
+def test_every_page_has_an_address_in_every_language(
+    language, addresses, renter_client
+):
+    ours = {name: path for name, path in addresses.items() if ":" in name}
+
+    answers = {
+        name: renter_client.get(f"/{language}{path}").status_code
+        for name, path in ours.items()
+    }
+
+    assert answers == {name: ACCESS[name].renter for name in ours}
