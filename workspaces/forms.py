@@ -14,9 +14,11 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 import formats
+from billing.fields import AmountField
 from billing.services import WalletBalance
 from catalog.models import BaseModel, GpuModel, Image, Method, Region, StoragePlan
-from workspaces.fields import CountField, GpuField, MomentField, PriceField
+from money import round_half_up
+from workspaces.fields import CountField, GpuField, MomentField
 from workspaces.models import KeptAtEnd, Quote
 from workspaces.models.quote import Verdict
 from workspaces.models.specification import MAX_GPUS, MAX_HOURS, MAX_STORAGE_GB
@@ -200,7 +202,7 @@ class RequestForm(forms.Form):
         label=gettext_lazy("Keep at the end"), choices=KeptAtEnd.choices
     )
     currency = forms.ChoiceField(label=gettext_lazy("Pay from"))
-    wanted_limit = PriceField(
+    wanted_limit = AmountField(
         label=gettext_lazy("Price limit per GPU-hour"),
         required=False,
         help_text=gettext_lazy(
@@ -309,6 +311,9 @@ def initial_from_quote(quote: Quote) -> dict[str, Any]:
     }
     for name in ("base_model", "image", "gpu", "storage_plan"):
         initial[name] = getattr(quote, name).slug
+    if quote.wanted_limit is not None:
+        # Typed with two decimals, kept with six.
+        initial["wanted_limit"] = round_half_up(quote.wanted_limit)
     return initial
 
 

@@ -2,7 +2,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from billing.models import Hold
 from billing.services import InsufficientFunds
@@ -17,7 +17,7 @@ from tests.workspaces.conftest import (
     wallet_of,
 )
 from workspaces import services
-from workspaces.models import Quote, State, Workspace
+from workspaces.models import Quote, State, Workspace, WorkspaceEvent
 
 
 def test_holds_what_the_quote_says(quote):
@@ -134,6 +134,21 @@ def test_never_pays_more_than_its_limit(funded, offer):
         matched_at(funded, offer, price="0.330001")
 
     assert Workspace.objects.get().hourly_price is None
+
+
+def test_a_crash_after_the_hold_leaves_nothing_behind(quote, monkeypatch):
+    def crash(**fields):
+        raise RuntimeError("killed")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(WorkspaceEvent.objects, "create", crash)
+        with pytest.raises(RuntimeError, match="killed"), transaction.atomic():
+            services.fund_workspace(user=quote.user, quote_id=quote.pk, at=NOON)
+
+    assert not Hold.objects.exists()
+    assert wallet_of(quote.user).available == usd(100)
+    services.fund_workspace(user=quote.user, quote_id=quote.pk, at=NOON)
+    assert Hold.objects.count() == Workspace.objects.count() == 1
 
 
 @pytest.mark.django_db(transaction=True)

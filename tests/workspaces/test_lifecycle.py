@@ -1,4 +1,5 @@
-from datetime import timedelta
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.db import IntegrityError
@@ -6,6 +7,7 @@ from django.db.transaction import atomic
 
 from billing.models import Account, Charge
 from billing.services import bill_due, charges_of
+from catalog.models import GpuModel, Offer, StoragePlan
 from tests.workspaces.conftest import (
     ADDRESS,
     DAY,
@@ -276,3 +278,52 @@ def test_only_the_meters_of_the_state_run(running):
 def test_the_database_refuses_compute_outside_of_running(stopped):
     with pytest.raises(IntegrityError, match="compute_only_while_running"), atomic():
         Workspace.objects.update(state=State.RUNNING)
+
+
+def test_a_day_with_a_change_of_clocks_costs_its_real_hours(matched):
+    # CASES R36. In Berlin 28 March 2027 has 23 hours: 23 x 0.33 are 7.59.
+    midnight = datetime(2027, 3, 28, tzinfo=ZoneInfo("Europe/Berlin"))
+    next_midnight = datetime(2027, 3, 29, tzinfo=ZoneInfo("Europe/Berlin"))
+    running = started_at(matched, at=midnight)
+
+    services.stop_workspace(
+        workspace_id=running.pk, actor=None, at=next_midnight, keep_data=False
+    )
+
+    compute = Charge.objects.filter(meter__name="compute")
+    assert compute.count() == 23
+    assert sum(charge.amount.amount for charge in compute) == usd("7.59").amount
+
+
+def test_several_gpus_are_charged_each(make_funded):
+    # 8 x B200 at 5.29 an hour each: half an hour is 21.16.
+    pair = GpuModel.objects.get(slug="b200")
+    offer = Offer.objects.get(gpu=pair, gpus_per_node=8)
+    funded = make_funded(gpu=pair, gpus=8, hours=2, storage_gb=17, kept_days=0)
+    running = started_at(matched_at(funded, offer, price="5.29"))
+
+    services.stop_workspace(
+        workspace_id=running.pk, actor=None, at=NOON + HOUR / 2, keep_data=False
+    )
+
+    compute = Charge.objects.get(meter__name="compute")
+    assert compute.amount == usd("21.16")
+    assert running.burn.amount > usd("42.32").amount
+
+
+def test_free_storage_runs_no_meter_and_is_kept(make_funded, offer):
+    StoragePlan.objects.filter(slug="persistent").update(monthly_price=0)
+    plan = StoragePlan.objects.get(slug="persistent")
+    running = started_at(matched_at(make_funded(storage_plan=plan), offer))
+
+    stopped = services.stop_workspace(
+        workspace_id=running.pk, actor=None, at=NOON + HOUR, keep_data=True
+    )
+
+    assert running.storage_meter_id is None
+    assert stopped.kept_until == NOON + HOUR + 7 * DAY
+    assert stopped.ssh_command == ""
+    assert hold_on(stopped).status == "CAPTURED"
+    assert wallet_of(stopped.user).available == usd("99.67")
+    services.end_due(at=stopped.kept_until)
+    assert Workspace.objects.get().state == State.DELETED

@@ -11,7 +11,9 @@ from tests.workspaces.conftest import (
     HOUR,
     MINUTE,
     NOON,
+    matched_at,
     pay_in,
+    started_at,
     usd,
     wallet_of,
 )
@@ -391,3 +393,52 @@ def test_the_pages_speak_the_language(renter_client, running, language):
 
     assert response.status_code == 200
     assert f'lang="{language}"' in text_of(response)
+
+
+def test_quoting_again_says_when_nothing_is_offered_any_more(
+    renter_client, quote, pages_of_quote, offer
+):
+    Offer.objects.filter(pk=offer.pk).update(free_nodes=0)
+
+    response = renter_client.post(pages_of_quote["again"])
+
+    assert response.status_code == 422
+    assert "Write the most you would pay" in text_of(response)
+    assert Quote.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), [("stop", {"keep_data": "no"}), ("delete", {})]
+)
+def test_the_second_of_two_clicks_is_told_that_it_is_over(
+    renter_client, stopped, name, data
+):
+    url = reverse(f"workspaces:{name}", args=[stopped.pk])
+    renter_client.post(reverse("workspaces:delete", args=[stopped.pk]))
+    available = wallet_of(stopped.user).available
+
+    page = renter_client.post(url, data, follow=True)
+
+    assert "cannot become" in text_of(page)
+    assert wallet_of(stopped.user).available == available
+
+
+def test_a_waiting_request_shows_its_deadline(renter_client, make_funded):
+    funded = make_funded(start_deadline=NOON + DAY)
+
+    page = text_of(renter_client.get(funded.get_absolute_url()))
+
+    assert "Start deadline" in page
+    assert "The most it can cost is held" in page
+
+
+def test_without_kept_days_the_page_says_that_nothing_is_kept(
+    renter_client, make_funded, offer
+):
+    running = started_at(matched_at(make_funded(kept_days=0), offer))
+
+    page = text_of(renter_client.get(running.get_absolute_url()))
+    question = text_of(renter_client.get(reverse("workspaces:stop", args=[running.pk])))
+
+    assert "Nothing is kept." in page
+    assert "Stop and keep the data" not in question

@@ -16,7 +16,7 @@ from tests.workspaces.conftest import (
 )
 from workspaces import services, tasks
 from workspaces.models import State, Workspace
-from workspaces.provisioner import Failed
+from workspaces.provisioner import Failed, Ready
 from workspaces.provisioners import simulated
 
 SECOND = timedelta(seconds=1)
@@ -158,3 +158,18 @@ def test_tasks_and_commands_do_the_same_work(matched, time_machine, capsys):
 
     assert state_of(matched) == State.DELETED
     assert capsys.readouterr().out == "1 workspaces moved on.\n1 workspaces ended.\n"
+
+
+def test_a_renter_who_cancels_meanwhile_is_not_overruled(matched, monkeypatch):
+    def cancelled_meanwhile(workspace, *, at):
+        services.cancel_workspace(
+            workspace_id=workspace.pk, actor=workspace.user, at=at
+        )
+        return Ready("root@10.0.0.7:22022")
+
+    monkeypatch.setattr(simulated, "check", cancelled_meanwhile)
+
+    assert services.provision_due(at=NOON) == 0
+
+    assert state_of(matched) == State.CANCELLED
+    assert wallet_of(matched.user).available == usd(100)

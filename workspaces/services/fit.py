@@ -29,6 +29,10 @@ def fit_of(job: "Quote | WantedWorkspace") -> tuple[str, Decimal]:
         rank=job.lora_rank or DEFAULT_RANK,
         gradient_checkpointing=job.is_checkpointing,
     )
-    verdict = fit.verdict(estimate=estimate, memory_gb=float(job.gpu.memory_gb))
+    verdict = fit.verdict(
+        estimate=estimate,
+        memory_gb=float(job.gpu.memory_gb),
+        has_inline_ecc=job.gpu.has_inline_ecc,
+    )
     needed = Decimal(str(fit.gib(estimate.needed_gb)))
     return verdict.fit.value, round_half_up(needed, 1)
