@@ -14,7 +14,7 @@ from djmoney.money import Money
 import clock
 import formats
 from catalog import services
-from catalog.forms import OfferForm
+from catalog.forms.offers import OfferForm
 from catalog.models import (
     BaseModel,
     GpuModel,
@@ -110,16 +110,15 @@ class OfferAdmin(admin.ModelAdmin):
     form = OfferForm
     inlines = [OfferPriceInline]
     list_display = [
-        "gpu",
+        "hardware",
         "supplier",
-        "region",
-        "gpus_per_node",
-        "free_of_nodes",
+        "city",
         "price_now",
         "price_state",
+        "free_of_nodes",
         "is_listed",
     ]
-    list_display_links = ["gpu"]
+    list_display_links = ["hardware"]
     list_filter = [PriceAgeFilter, "is_listed", "supplier", "region"]
     list_select_related = ["gpu", "supplier", "region"]
     search_fields = ["gpu__label", "gpu__name", "supplier__name", "region__name"]
@@ -171,6 +170,16 @@ class OfferAdmin(admin.ModelAdmin):
         # Its price history stays, so an offer is taken off the list instead.
         return False
 
+    @admin.display(description=_("GPU"), ordering="gpu__label")
+    def hardware(self, offer: Offer) -> str:
+        if offer.gpus_per_node == 1:
+            return offer.gpu.label
+        return f"{offer.gpus_per_node} × {offer.gpu.label}"
+
+    @admin.display(description=_("region"), ordering="region__city")
+    def city(self, offer: Offer) -> str:
+        return offer.region.city
+
     @admin.display(description=_("free nodes"), ordering="free_nodes")
     def free_of_nodes(self, offer: Offer) -> str:
         return gettext("%(free)s of %(nodes)s") % {
@@ -216,7 +225,8 @@ class OfferAdmin(admin.ModelAdmin):
         offer = self.get_object(request, object_id)
         if offer:
             title = f"{offer.gpu} · {offer.supplier} · {offer.region}"
-            extra_context = {"title": title, **(extra_context or {})}
+            names = {"title": title, "subtitle": ""}
+            extra_context = {**names, **(extra_context or {})}
         return super().change_view(request, object_id, form_url, extra_context)
 
     def save_model(

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Greatest, Least
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
@@ -136,7 +136,8 @@ def check_price(
     """
     Say what speaks against a price for an offer of this GPU, before it is set.
 
-    :raises PriceRefused: if it is not positive or would change the past
+    :raises PriceRefused: if it is not positive, would change the past, or is the
+        GPU's only one in its currency and not both confirmed and given a reason
     :raises PriceFarFromMedian: as `set_price` does
     """
     if round_half_up(hourly_price.amount, RATE_PLACES) <= 0:
@@ -150,9 +151,22 @@ def check_price(
     currency = hourly_price.currency.code
     median = median_price(gpu_id=gpu_id, currency=currency, at=at)
     if median is None:
-        return
-    if abs(hourly_price.amount - median) > median * FARTHEST_FROM_MEDIAN:
+        _check_first_in_currency(gpu_id=gpu_id, currency=currency, at=at)
+    elif abs(hourly_price.amount - median) > median * FARTHEST_FROM_MEDIAN:
         raise PriceFarFromMedian(median=Money(median, currency))
+
+
+def _check_first_in_currency(*, gpu_id: int, currency: str, at: datetime) -> None:
+    # A slip of the currency must not be the way around the comparison.
+    if _recent_prices(gpu_id=gpu_id, at=at).exists():
+        raise PriceRefused(
+            _(
+                "Nobody asks for this GPU in %(currency)s, so there is nothing to"
+                " compare the price with. If it is meant, tick the confirmation and"
+                " give a reason."
+            )
+            % {"currency": currency}
+        )
 
 
 def median_price(*, gpu_id: int, currency: str, at: datetime) -> Decimal | None:
@@ -162,19 +176,24 @@ def median_price(*, gpu_id: int, currency: str, at: datetime) -> Decimal | None:
     Every version that was valid on one of these days and confirmed since then counts
     once; None if there is no such version in this currency.
     """
-    since = at - timedelta(days=MEDIAN_DAYS)
-    versions = OfferPrice.objects.filter(
-        Q(valid_to__isnull=True) | Q(valid_to__gt=since),
-        offer__gpu=gpu_id,
-        hourly_price_currency=currency,
-        valid_from__lte=at,
-        confirmed_at__gte=since,
+    versions = _recent_prices(gpu_id=gpu_id, at=at).filter(
+        hourly_price_currency=currency
     )
     amounts = sorted(price.hourly_price.amount for price in versions)
     if not amounts:
         return None
     middle = len(amounts) // 2
     return (amounts[middle] + amounts[~middle]) / 2
+
+
+def _recent_prices(*, gpu_id: int, at: datetime) -> "QuerySet[OfferPrice]":
+    since = at - timedelta(days=MEDIAN_DAYS)
+    return OfferPrice.objects.filter(
+        Q(valid_to__isnull=True) | Q(valid_to__gt=since),
+        offer__gpu=gpu_id,
+        valid_from__lte=at,
+        confirmed_at__gte=since,
+    )
 
 
 def confirm_price(*, offer_id: int, at: datetime) -> OfferPrice:

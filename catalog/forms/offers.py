@@ -5,12 +5,13 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.contrib.admin.widgets import AdminSplitDateTime
 from django.utils.translation import gettext_lazy as _
 from djmoney.money import Money
 
 import clock
 from catalog import services
-from catalog.models import GpuModel, Offer
+from catalog.models import GpuModel, Offer, OfferPrice
 
 RATE = re.compile(r"(\d{1,7})(?:[.,](\d{1,6}))?", re.ASCII)
 
@@ -56,10 +57,15 @@ class OfferForm(forms.ModelForm):
         ),
     )
     currency = forms.ChoiceField(
-        label=_("Currency"), choices=settings.CURRENCY_CHOICES, required=False
+        label=_("Currency"),
+        choices=[(code, code) for code in settings.CURRENCIES],
+        required=False,
     )
     valid_from = forms.SplitDateTimeField(
-        label=_("Valid from"), required=False, help_text=_("Empty: at once.")
+        label=_("Valid from"),
+        required=False,
+        help_text=_("Empty: at once."),
+        widget=AdminSplitDateTime,
     )
     is_confirmed = forms.BooleanField(
         label=_("Yes, this price is meant"),
@@ -85,6 +91,12 @@ class OfferForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.at = clock.now()
+        # A price stays in its currency unless staff choose another.
+        prices = OfferPrice.objects.filter(offer=self.instance.pk)
+        latest = prices.order_by("-valid_from").first()
+        if latest:
+            currency = latest.hourly_price.currency.code
+            self.fields["currency"].initial = currency
 
     def clean(self) -> dict[str, Any]:
         """

@@ -125,6 +125,21 @@ def test_the_history_is_shown_and_cannot_be_edited(staff_client, rtx):
     assert 'name="free_nodes"' not in source
 
 
+def test_the_currency_offered_is_the_one_of_the_price(staff_client, rtx, now):
+    OfferPrice.objects.create(
+        offer=rtx,
+        hourly_price=Money("0.30", "GBP"),
+        valid_from=now + timedelta(days=1),
+        confirmed_at=now,
+        created_at=now,
+    )
+    other = Offer.objects.filter(supplier__slug="gpurento").first()
+
+    for offer, currency in ((rtx, "GBP"), (other, "USD")):
+        page = staff_client.get(f"/admin/catalog/offer/{offer.pk}/change/")
+        assert f'<option value="{currency}" selected>' in page.content.decode()
+
+
 def test_nodes_taken_meanwhile_stay_taken(save, rtx):
     Offer.objects.filter(pk=rtx.pk).update(free_nodes=rtx.nodes - 3)
 

@@ -121,12 +121,24 @@ def test_accepts_it_with_both(offer, change):
     assert offer.prices.count() == 2
 
 
-def test_has_no_bound_without_prices_to_compare(make_offer, change):
-    offer = make_offer(price=None, gpus_per_node=2)
+def test_has_no_bound_without_prices_to_compare(make_offer, change, now):
+    OfferPrice.objects.update(confirmed_at=now)
+    long_after = now + timedelta(days=31)
 
-    change("99", offer_id=offer.pk, hourly_price=Money("99", "EUR"))
+    change("99", valid_from=long_after, at=long_after)
 
-    assert offer.prices.get().hourly_price == Money("99", "EUR")
+    assert OfferPrice.objects.count() == 2
+
+
+def test_a_slip_of_the_currency_is_no_way_around_the_bound(offer, change):
+    with pytest.raises(PriceRefused, match="Nobody asks for this GPU in EUR"):
+        change("40", hourly_price=Money("40", "EUR"))
+
+    assert offer.prices.count() == 1
+    change(
+        "0.40", hourly_price=Money("0.40", "EUR"), is_confirmed=True, reason="In euros."
+    )
+    assert offer.prices.count() == 2
 
 
 def test_median_counts_what_was_asked_in_the_last_thirty_days(make_offer, gpu, now):
