@@ -2,11 +2,12 @@ import logging
 
 from celery import shared_task
 from django.conf import settings
+from requests import RequestException
 
 import clock
 from billing import services
 from billing.gateways import sandbox
-from billing.services import events, janitor
+from billing.services import events, janitor, rates
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +33,19 @@ def check_books() -> None:
     """
     for fault in services.check_books():
         logger.critical("Books: %s", fault)
+
+
+@shared_task
+def load_rates() -> None:
+    """
+    Fetch the day's exchange rates; the demo keeps the set that it ships with.
+    """
+    if settings.DEMO:
+        return
+    try:
+        rates.fetch_rates()
+    except (RequestException, ValueError, rates.RatesDiffer):
+        logger.exception("Could not load the exchange rates")
 
 
 @shared_task

@@ -21,6 +21,10 @@ app.conf.beat_schedule = {
         "task": "billing.tasks.check_books",
         "schedule": crontab(hour="3", minute="20"),
     },
+    "load exchange rates": {
+        "task": "billing.tasks.load_rates",
+        "schedule": crontab(minute="20"),
+    },
     "process provider events": {
         "task": "billing.tasks.process_events",
         "schedule": 10.0,

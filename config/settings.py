@@ -223,6 +223,11 @@ SELLER_NAME, SELLER_ADDRESS, SELLER_COUNTRY, SELLER_VAT_ID = (
     for field, demo in _demo_seller.items()
 )
 EXCHANGE_BACKEND = "djmoney.contrib.exchange.backends.base.SimpleExchangeBackend"
+EXCHANGE_RATES_URL = environment.text(
+    "EXCHANGE_RATES_URL",
+    "https://data-api.ecb.europa.eu/service/data/EXR/D.USD+GBP.EUR.SP00.A"
+    "?lastNObservations=5&format=csvdata",
+)
 PAYMENT_GATEWAY = environment.choice(
     "PAYMENT_GATEWAY",
     default="sandbox" if DEMO else "stripe",

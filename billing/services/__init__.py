@@ -43,6 +43,7 @@ from billing.services.meters import (
     start_meter,
     stop_meter,
 )
+from billing.services.rates import Conversion, NoExchangeRate, convert
 from billing.services.wallets import (
     InsufficientFunds,
     NoSuchWallet,
@@ -57,6 +58,7 @@ __all__ = [
     "BillingRun",
     "Busy",
     "ChargeInfo",
+    "Conversion",
     "EndWarningInfo",
     "Extension",
     "Fault",
@@ -68,6 +70,7 @@ __all__ = [
     "KeyReused",
     "MeterEnded",
     "MeterInfo",
+    "NoExchangeRate",
     "NoSuchWallet",
     "ReferenceTaken",
     "WalletBalance",
@@ -76,6 +79,7 @@ __all__ = [
     "capture_hold",
     "charges_of",
     "check_books",
+    "convert",
     "expire_holds",
     "extend_automatically",
     "extend_hold",
