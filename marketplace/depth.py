@@ -8,6 +8,8 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from django.db.models import Count, Min, QuerySet, Sum
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 from djmoney.money import Money
 
 from catalog.asks import best_asks
@@ -37,6 +39,23 @@ class GpuRow:
     last: Trade | None = None
 
 
+class MemoryClass(NamedTuple):
+    """
+    GPUs with about the same memory.
+    """
+
+    label: Promise
+    rows: list[GpuRow]
+
+
+MEMORY_CLASSES = [
+    (_("Up to 24 GB"), 24),
+    (_("32 to 48 GB"), 48),
+    (_("64 to 96 GB"), 96),
+    (_("More than 96 GB"), None),
+]
+
+
 @dataclass
 class Level:
     """
@@ -50,20 +69,26 @@ class Level:
     suppliers: list[str] = field(default_factory=list)
 
 
-def prices(*, at: datetime) -> list[GpuRow]:
+def prices_by_memory(*, at: datetime) -> list[MemoryClass]:
     """
-    Return every GPU that can be rented alone now, with its best ask, cheapest first.
+    Return the GPUs that can be rented alone now with their best ask, by memory.
+
+    In each class the cheapest comes first; classes without an offer are left out.
     """
     asks = best_asks(at=at)
     gpus = GpuModel.objects.in_bulk(asks)
-    return [
-        GpuRow(
-            gpus[gpu_id],
-            best=regional[0].rate,
-            nodes=sum(ask.free_nodes for ask in regional),
-        )
-        for gpu_id, regional in asks.items()
+    rows = [
+        GpuRow(gpus[gpu_id], best=regional[0].rate) for gpu_id, regional in asks.items()
     ]
+    classes = []
+    for label, most_gb in MEMORY_CLASSES:
+        inside = [
+            row for row in rows if most_gb is None or row.gpu.memory_gb <= most_gb
+        ]
+        rows = [row for row in rows if row not in inside]
+        if inside:
+            classes.append(MemoryClass(label, inside))
+    return classes
 
 
 def overview(*, at: datetime) -> list[GpuRow]:

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.forms.renderers import TemplatesSetting
 from django.utils.translation import gettext_lazy as _
 
+from catalog.models import BaseModel, Method
 from marketplace.models import Launch, User
 
 
@@ -33,6 +34,26 @@ class SignupForm(AllauthSignupForm):
         honeypot.widget = forms.TextInput(
             attrs={"tabindex": "-1", "autocomplete": "off"}
         )
+
+
+class FirstQuestionForm(forms.Form):
+    """
+    The planner's first question; the planner itself checks the answer.
+    """
+
+    model = forms.ModelChoiceField(
+        BaseModel.objects.filter(is_listed=True).order_by("family", "total_params_b"),
+        label=_("Base model"),
+        to_field_name="slug",
+        initial="meta-llama-3-1-8b",
+        empty_label=None,
+    )
+    method = forms.ChoiceField(
+        label=_("Method"),
+        choices=Method.choices,
+        initial=Method.QLORA,
+        widget=forms.RadioSelect(attrs={"class": "segments"}),
+    )
 
 
 @cache
