@@ -151,9 +151,9 @@ def fit_rows(gpus: Iterable[GpuModel], *, asks: dict[int, list[Ask]]) -> list[Fi
     return [
         FitRow(
             gpu=gpu,
-            qlora_b=fit.largest_model_b(memory_gb=gpu.memory_gb, method=Method.QLORA),
-            lora_b=fit.largest_model_b(memory_gb=gpu.memory_gb, method=Method.LORA),
-            full_b=fit.largest_model_b(memory_gb=gpu.memory_gb, method=Method.FULL),
+            qlora_b=fit.largest_model_b(memory_gb=gpu.process_gb, method=Method.QLORA),
+            lora_b=fit.largest_model_b(memory_gb=gpu.process_gb, method=Method.LORA),
+            full_b=fit.largest_model_b(memory_gb=gpu.process_gb, method=Method.FULL),
             asks=asks.get(gpu.pk, []),
         )
         for gpu in gpus

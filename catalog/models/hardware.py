@@ -40,6 +40,14 @@ class GpuModel(models.Model):
     memory_gb = models.DecimalField(
         _("memory"), max_digits=6, decimal_places=1, help_text=_("GB on one GPU.")
     )
+    process_memory_gb = models.DecimalField(
+        _("memory of one process"),
+        max_digits=6,
+        decimal_places=1,
+        null=True,
+        blank=True,
+        help_text=_("GB that one process sees, if that is less: a card of two dies."),
+    )
     memory_type = models.CharField(_("memory type"), max_length=20)
     has_inline_ecc = models.BooleanField(
         _("ECC in memory"),
@@ -74,6 +82,13 @@ class GpuModel(models.Model):
 
     def __str__(self) -> str:
         return self.label
+
+    @property
+    def process_gb(self) -> Decimal:
+        """
+        GB that a training on this GPU can use.
+        """
+        return self.process_memory_gb or self.memory_gb
 
 
 class Region(models.Model):

@@ -178,3 +178,11 @@ def test_names_of_suppliers_are_shown_as_text(make_offer, client, gpu, supplier)
 
     assert "&lt;b&gt;Acme&lt;/b&gt;" in source
     assert "<b>Acme</b>" not in source
+
+
+def test_a_card_of_two_dies_counts_the_memory_of_one(catalog, client):
+    # 80 % of 64 GB at 1 byte a parameter is 51.2, floored to 50.
+    text = text_of(client.get("/gpus/mi250x/"))
+
+    assert "128 GB HBM2e One process sees 64 GB" in text, "R19"
+    assert "QLoRA, base model ≈ 50B" in text

@@ -31,7 +31,7 @@ def fit_of(job: "Quote | WantedWorkspace") -> tuple[str, Decimal]:
     )
     verdict = fit.verdict(
         estimate=estimate,
-        memory_gb=float(job.gpu.memory_gb),
+        memory_gb=float(job.gpu.process_gb),
         has_inline_ecc=job.gpu.has_inline_ecc,
     )
     needed = Decimal(str(fit.gib(estimate.needed_gb)))
