@@ -187,7 +187,7 @@ class OfferAdmin(admin.ModelAdmin):
             "nodes": formats.number(offer.nodes, _language()),
         }
 
-    @admin.display(description=_("price per GPU-hour"), ordering="hourly_amount")
+    @admin.display(description=_("price/h"), ordering="hourly_amount")
     def price_now(self, offer: Any) -> str | None:
         if offer.price_id is None:
             return None
