@@ -22,6 +22,14 @@ class TopUpForm(forms.Form):
         choices=settings.CURRENCY_CHOICES,
         help_text=_("The amount is credited in this currency."),
     )
+    saves_card = forms.BooleanField(
+        label=_("Save the card for automatic top-ups"),
+        required=False,
+        help_text=_(
+            "Our payment provider keeps it. Automatic top-ups stay off until you"
+            " switch them on, and you can remove the card at any time."
+        ),
+    )
     country = forms.ChoiceField(
         label=_("Country"), help_text=_("It decides which VAT applies.")
     )
@@ -75,3 +83,28 @@ class TopUpForm(forms.Form):
             except VatIdInvalid as error:
                 self.add_error("vat_id", str(error))
         return cleaned
+
+
+class RefundForm(forms.Form):
+    """
+    How much goes back; the key makes two clicks one refund.
+    """
+
+    amount = AmountField(label=_("Amount, before VAT"))
+    key = forms.UUIDField(widget=forms.HiddenInput)
+
+
+class AutoTopUpForm(forms.Form):
+    """
+    When to top up automatically, with how much, and how much a month at most.
+    """
+
+    threshold = AmountField(label=_("When less than this is available"))
+    amount = AmountField(label=_("Top up this much, before VAT"))
+    monthly_cap = AmountField(
+        label=_("At most this much in a month, before VAT"),
+        help_text=_("Months are counted in UTC."),
+    )
+    consent = forms.BooleanField(
+        label=_("You may charge my saved card with these amounts and the VAT on them")
+    )

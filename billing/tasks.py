@@ -7,7 +7,7 @@ from requests import RequestException
 import clock
 from billing import services
 from billing.gateways import sandbox
-from billing.services import events, janitor, rates
+from billing.services import auto_top_ups, events, janitor, rates
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +62,15 @@ def look_up_payments() -> None:
     Ask the providers after payments that have gone quiet.
     """
     janitor.look_up_payments(at=clock.now())
+
+
+@shared_task
+def top_up_automatically() -> None:
+    """
+    Charge saved cards for wallets in which too little is available.
+    """
+    auto_top_ups.run_due(at=clock.now())
+    auto_top_ups.describe_cards()
 
 
 @shared_task

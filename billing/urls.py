@@ -1,6 +1,6 @@
 from django.urls import path
 
-from billing.views import sandbox, staff, top_ups, wallet
+from billing.views import auto, payouts, refunds, sandbox, staff, top_ups, wallet
 
 app_name = "billing"
 urlpatterns = [
@@ -10,6 +10,15 @@ urlpatterns = [
         "wallet/top-ups/<uuid:top_up>/confirm/", top_ups.confirm, name="top_up_confirm"
     ),
     path("wallet/top-ups/<uuid:top_up>/", top_ups.status, name="top_up_status"),
+    path("wallet/top-ups/<uuid:top_up>/refund/", refunds.refund, name="refund"),
+    path(
+        "wallet/top-ups/<uuid:top_up>/refund/confirm/",
+        refunds.refund_confirm,
+        name="refund_confirm",
+    ),
+    path("wallet/card/remove/", auto.remove_card, name="card_remove"),
+    path("wallet/<slug:currency>/auto/", auto.auto_top_up, name="auto_top_up"),
+    path("wallet/<slug:currency>/auto/off/", auto.switch_off, name="auto_top_up_off"),
     path("wallet/<slug:currency>/statement/", wallet.statement, name="statement"),
     path(
         "wallet/<slug:currency>/statement.csv",
@@ -30,4 +39,17 @@ urlpatterns = [
         name="sandbox_fail_later",
     ),
     path("staff/books/", staff.books, name="books"),
+    path("staff/payouts/", payouts.payouts, name="payouts"),
+    path("staff/payouts/run/", payouts.run, name="payouts_run"),
+    path(
+        "staff/payouts/<slug:currency>/<slug:week>.csv",
+        payouts.bank_file,
+        name="payouts_csv",
+    ),
+    path("staff/payouts/<int:payout_id>/paid/", payouts.mark_paid, name="payout_paid"),
+    path(
+        "staff/payouts/<int:payout_id>/return/",
+        payouts.send_back,
+        name="payout_return",
+    ),
 ]

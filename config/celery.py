@@ -30,6 +30,10 @@ app.conf.beat_schedule = {
         "schedule": 10.0,
     },
     "run the sandbox": {"task": "billing.tasks.run_sandbox", "schedule": 3.0},
+    "top up automatically": {
+        "task": "billing.tasks.top_up_automatically",
+        "schedule": 30.0,
+    },
     "look up payments": {"task": "billing.tasks.look_up_payments", "schedule": 60.0},
     "send mail": {"task": "marketplace.tasks.send_mail", "schedule": 5.0},
     "match market": {"task": "marketplace.tasks.match_market", "schedule": 10.0},

@@ -57,6 +57,13 @@ class SandboxGateway:
     def open_customer(self, *, key: str, email: str) -> str:
         return f"cus_{uuid.uuid5(uuid.NAMESPACE_URL, key).hex}"
 
+    def describe_card(self, card_ref: str) -> str:
+        return "Sandbox •••• 4242"
+
+    def forget_card(self, card_ref: str) -> None:
+        # The sandbox keeps no cards.
+        return
+
     def open_checkout(self, order: CheckoutOrder) -> Checkout:
         payment = _payment_once(
             key=order.key,

@@ -57,6 +57,15 @@ class StripeGateway:
             )
         return customer.id
 
+    def describe_card(self, card_ref: str) -> str:
+        with errors_translated():
+            card = self.client.v1.payment_methods.retrieve(card_ref).card
+        return f"{card.brand.title()} •••• {card.last4}" if card else card_ref
+
+    def forget_card(self, card_ref: str) -> None:
+        with errors_translated():
+            self.client.v1.payment_methods.detach(card_ref)
+
     def open_checkout(self, order: CheckoutOrder) -> Checkout:
         payment: dict[str, Any] = {"metadata": {"top_up": order.reference}}
         buyer: dict[str, Any] = {"customer_email": order.email}

@@ -24,6 +24,8 @@ from djmoney.money import Money
 from billing.models.ledger import ledger_money
 from billing.tax import Decision, Treatment
 
+OPEN_STATUSES = ["STARTED", "UNKNOWN", "PENDING", "PROCESSING"]
+
 
 class TopUpQuerySet(models.QuerySet["TopUp"]):
     def of_user(self, user_id: int) -> Self:
@@ -99,9 +101,11 @@ class TopUp(models.Model):
     # What the provider is told, kept so that asking again says the same.
     email = models.EmailField(_("e-mail address"))
     language = models.CharField(_("language"), max_length=8)
+    saves_card = models.BooleanField(_("saves the card"), default=False)
     customer_ref = models.CharField(
         _("provider's customer"), max_length=255, blank=True
     )
+    card_ref = models.CharField(_("provider's card"), max_length=255, blank=True)
     provider = models.CharField(_("provider"), max_length=16, blank=True)
     provider_ref = models.CharField(
         _("provider's reference"), max_length=255, blank=True
@@ -152,11 +156,16 @@ class TopUp(models.Model):
                 condition=~Q(payment_id=""),
                 name="top_up_unique_payment",
             ),
+            models.UniqueConstraint(
+                "wallet",
+                condition=Q(kind="AUTO", status__in=OPEN_STATUSES),
+                name="top_up_one_open_automatic",
+            ),
         ]
         indexes: ClassVar = [
             models.Index(
                 "confirmed_at",
-                condition=Q(status__in=["STARTED", "UNKNOWN", "PENDING", "PROCESSING"]),
+                condition=Q(status__in=OPEN_STATUSES),
                 name="top_up_open",
             ),
         ]

@@ -7,18 +7,18 @@ an event has changed already.
 """
 
 import logging
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
 
 from billing import gateways
-from billing.gateway import GatewayError
+from billing.gateway import GatewayError, ProviderObject
 from billing.ledger import retry_conflicts
 from billing.models import Refund, TopUp
 from billing.models.payments import TopUpQuerySet
-from billing.services import payments, refunds, top_ups
+from billing.services import auto_top_ups, payments, refunds, top_ups
 
 logger = logging.getLogger(__name__)
 Status = TopUp.Status
@@ -27,6 +27,14 @@ ANSWER_IS_LATE_AFTER = timedelta(minutes=1)
 EVENT_IS_LATE_AFTER = timedelta(minutes=10)
 QUOTES_ARE_KEPT = timedelta(days=1)
 ROWS_A_RUN = 50
+# What the status of a fetched object stands for; the other ones are still open.
+REPORTS: dict[tuple[str, str], Callable[..., None]] = {
+    ("checkout.session", "complete"): payments.session_completed,
+    ("checkout.session", "expired"): payments.session_expired,
+    ("payment_intent", "succeeded"): payments.payment_succeeded,
+    ("payment_intent", "requires_payment_method"): payments.payment_failed,
+    ("payment_intent", "canceled"): payments.payment_failed,
+}
 
 
 def look_up_payments(*, at: datetime) -> int:
@@ -36,7 +44,12 @@ def look_up_payments(*, at: datetime) -> int:
     TopUp.objects.filter(
         status=Status.DRAFT, created_at__lt=at - QUOTES_ARE_KEPT
     ).delete()
-    return _open_again(at=at) + _fetch_late(at=at) + _refund_again(at=at)
+    return (
+        _open_again(at=at)
+        + _charge_again(at=at)
+        + _fetch_late(at=at)
+        + _refund_again(at=at)
+    )
 
 
 def _open_again(*, at: datetime) -> int:
@@ -48,6 +61,18 @@ def _open_again(*, at: datetime) -> int:
     ids = _next_ids(late, at=at, every=ANSWER_IS_LATE_AFTER)
     for top_up_id in ids:
         top_ups.open_checkout(top_up_id=top_up_id)
+    return len(ids)
+
+
+def _charge_again(*, at: datetime) -> int:
+    late = TopUp.objects.filter(
+        status__in=[Status.STARTED, Status.UNKNOWN],
+        kind=TopUp.Kind.AUTO,
+        confirmed_at__lt=at - ANSWER_IS_LATE_AFTER,
+    )
+    ids = _next_ids(late, at=at, every=ANSWER_IS_LATE_AFTER)
+    for top_up_id in ids:
+        auto_top_ups.charge(top_up_id=top_up_id, at=at)
     return len(ids)
 
 
@@ -64,10 +89,13 @@ def _fetch_late(*, at: datetime) -> int:
 
 def _fetch(top_up_id: int, *, at: datetime) -> None:
     top_up = TopUp.objects.get(pk=top_up_id)
-    gateway = gateways.by_name(top_up.provider)
+    is_card = top_up.kind == TopUp.Kind.AUTO
     try:
-        found = gateway.fetch(kind="checkout.session", provider_ref=top_up.provider_ref)
-        _apply(found.body, provider=top_up.provider, at=at)
+        found = gateways.by_name(top_up.provider).fetch(
+            kind="payment_intent" if is_card else "checkout.session",
+            provider_ref=top_up.provider_ref,
+        )
+        _apply(found, provider=top_up.provider, at=at)
     except GatewayError:
         logger.warning("The provider could not be asked after a top-up")
     except payments.NeedsPerson:
@@ -76,11 +104,10 @@ def _fetch(top_up_id: int, *, at: datetime) -> None:
 
 @retry_conflicts
 @transaction.atomic
-def _apply(session: dict[str, Any], *, provider: str, at: datetime) -> None:
-    if session["status"] == "complete":
-        payments.session_completed(session, provider=provider, at=at)
-    elif session["status"] == "expired":
-        payments.session_expired(session, provider=provider, at=at)
+def _apply(found: ProviderObject, *, provider: str, at: datetime) -> None:
+    report = REPORTS.get((found.kind, str(found.body["status"])))
+    if report is not None:
+        report(found.body, provider=provider, at=at)
 
 
 def _refund_again(*, at: datetime) -> int:

@@ -18,7 +18,7 @@ from billing.ledger import (
     retry_conflicts,
 )
 from billing.mails import queue_mail
-from billing.models import Account, TopUp, Transfer
+from billing.models import Account, Card, TopUp, Transfer
 from billing.services.wallets import find_wallet, lock_wallet
 from money import from_minor, to_minor
 
@@ -117,8 +117,24 @@ def payment_succeeded(intent: dict[str, Any], *, provider: str, at: datetime) ->
     top_up = lock_top_up(intent, provider=provider)
     _require_total(top_up, intent["amount_received"], intent["currency"])
     credit(top_up, payment_id=intent["id"], at=at)
+    _keep_card(top_up, intent, at=at)
     charge = intent.get("latest_charge") or ""
     TopUp.objects.filter(pk=top_up.pk, charge_id="").update(charge_id=charge)
+
+
+def _keep_card(top_up: TopUp, intent: dict[str, Any], *, at: datetime) -> None:
+    customer, card = intent.get("customer"), intent.get("payment_method")
+    if top_up.saves_card and customer and card:
+        Card.objects.update_or_create(
+            user_id=top_up.wallet.user_id,
+            provider=top_up.provider,
+            defaults={
+                "customer_ref": customer,
+                "card_ref": card,
+                "label": "",
+                "saved_at": at,
+            },
+        )
 
 
 def payment_failed(intent: dict[str, Any], *, provider: str, at: datetime) -> None:

@@ -57,6 +57,28 @@ def refund_payment(*, top_up_id: int, net: Money, key: str, at: datetime) -> Ref
     return Refund.objects.select_related("top_up").get(pk=started.pk)
 
 
+def refundable(top_up: TopUp) -> Money:
+    """
+    Return what of a top-up is paid, unspent and not given back yet, before VAT.
+    """
+    if top_up.wallet.frozen_at is not None:
+        return Money(0, top_up.net.currency)
+    return min(top_up.refundable_net, top_up.wallet.available.balance)
+
+
+def vat_on_refund(top_up: TopUp, net: Money) -> Money:
+    """
+    Return the VAT that goes back with `net`.
+    """
+    vat = tax.vat_to_return(
+        net=top_up.net.amount,
+        vat=top_up.vat.amount,
+        returned_net=(top_up.refunded_net + net).amount,
+        returned_vat=top_up.refunded_vat.amount,
+    )
+    return Money(vat, net.currency)
+
+
 def ask_provider(*, refund_id: int, at: datetime) -> None:
     """
     Ask the provider to pay a started refund out; asking again does not pay twice.
@@ -209,13 +231,7 @@ def _start(*, top_up_id: int, net: Money, key: str, at: datetime) -> Refund:
         return known
     if net.amount <= 0 or net > top_up.refundable_net:
         raise RefundRefused(_("That is more than can go back to the card."))
-    vat = tax.vat_to_return(
-        net=top_up.net.amount,
-        vat=top_up.vat.amount,
-        returned_net=(top_up.refunded_net + net).amount,
-        returned_vat=top_up.refunded_vat.amount,
-    )
-    return _take(top_up, net=net, vat=Money(vat, net.currency), key=key, at=at)
+    return _take(top_up, net=net, vat=vat_on_refund(top_up, net), key=key, at=at)
 
 
 def _take(top_up: TopUp, *, net: Money, vat: Money, key: str, at: datetime) -> Refund:

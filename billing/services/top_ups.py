@@ -9,6 +9,7 @@ found by asking again.
 
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -21,8 +22,8 @@ from djmoney.money import Money
 
 import formats
 from billing import gateways, tax
-from billing.gateway import CheckoutOrder, GatewayError, OutcomeUnknown
-from billing.models import TopUp, Wallet
+from billing.gateway import CheckoutOrder, Gateway, GatewayError, OutcomeUnknown
+from billing.models import Card, TopUp, Wallet
 from billing.services.profiles import decide_vat, profile_of
 from billing.services.wallets import find_wallet
 
@@ -47,7 +48,7 @@ def find_top_up(*, user_id: int, top_up: UUID) -> TopUp | None:
     """
     Return the user's own top-up, or None.
     """
-    rows = TopUp.objects.of_user(user_id).select_related("wallet")
+    rows = TopUp.objects.of_user(user_id).select_related("wallet__available")
     return rows.filter(uuid=top_up).first()
 
 
@@ -70,7 +71,13 @@ def recent_top_ups(*, user_id: int, number: int) -> list[TopUp]:
 
 
 def start_top_up(
-    *, user_id: int, net: Money, email: str, language: str, at: datetime
+    *,
+    user_id: int,
+    net: Money,
+    email: str,
+    language: str,
+    at: datetime,
+    saves_card: bool = False,
 ) -> TopUp:
     """
     Quote a top-up: what is credited, the VAT on it, and what is to pay.
@@ -83,9 +90,21 @@ def start_top_up(
     :raises billing.services.wallets.NoSuchWallet: for a currency without a wallet
     """
     wallet = find_wallet(user_id=user_id, currency=str(net.currency))
-    _require_amount(net)
-    _require_limit(wallet, net, at=at)
-    profile = profile_of(user_id=user_id)
+    require_amount(net)
+    require_limit(wallet, net, at=at)
+    return new_top_up(
+        wallet, net, email=email, language=language, at=at, saves_card=saves_card
+    )
+
+
+def new_top_up(wallet: Wallet, net: Money, *, at: datetime, **content: Any) -> TopUp:
+    """
+    Add the row of a top-up of `net` with the VAT that applies at `at`.
+
+    :raises TopUpRefused: if the customer's country is not known yet
+    :raises billing.services.profiles.VatRateMissing: if the country has no VAT rate
+    """
+    profile = profile_of(user_id=wallet.user_id)
     if profile is None:
         raise TopUpRefused(_("Say which country you are in first."))
     vat = decide_vat(profile, day=at.date())
@@ -103,9 +122,8 @@ def start_top_up(
         is_vat_pending=vat.is_pending,
         country=profile.country,
         vat_id=profile.vat_id,
-        email=email,
-        language=language,
         created_at=at,
+        **content,
     )
 
 
@@ -134,7 +152,7 @@ def _claim(*, top_up_id: int, at: datetime) -> bool:
         raise TopUpRefused(_("This quote is too old. Enter the amount again."))
     # Two quotes confirmed at once may not both pass the limit.
     wallet = Wallet.objects.select_for_update().get(pk=top_up.wallet_id)
-    _require_limit(wallet, top_up.net, at=at)
+    require_limit(wallet, top_up.net, at=at)
     top_up.status = TopUp.Status.STARTED
     top_up.provider = gateways.current().name
     top_up.confirmed_at = at
@@ -152,8 +170,12 @@ def open_checkout(*, top_up_id: int) -> None:
     rows = TopUp.objects.filter(
         pk=top_up_id, status__in=[TopUp.Status.STARTED, TopUp.Status.UNKNOWN]
     )
+    gateway = gateways.by_name(top_up.provider)
     try:
-        checkout = gateways.by_name(top_up.provider).open_checkout(_order(top_up))
+        if top_up.saves_card and not top_up.customer_ref:
+            top_up.customer_ref = _customer(top_up, gateway)
+            TopUp.objects.filter(pk=top_up_id).update(customer_ref=top_up.customer_ref)
+        checkout = gateway.open_checkout(_order(top_up))
     except OutcomeUnknown:
         rows.update(status=TopUp.Status.UNKNOWN)
     except GatewayError as error:
@@ -164,6 +186,17 @@ def open_checkout(*, top_up_id: int) -> None:
             provider_ref=checkout.provider_ref,
             checkout_url=checkout.url,
         )
+
+
+def _customer(top_up: TopUp, gateway: Gateway) -> str:
+    """
+    Return what the provider calls the customer: one customer, however many cards.
+    """
+    user_id = top_up.wallet.user_id
+    known = Card.objects.filter(user_id=user_id, provider=gateway.name).first()
+    if known is not None:
+        return known.customer_ref
+    return gateway.open_customer(key=f"customer:{top_up.uuid}", email=top_up.email)
 
 
 def _order(top_up: TopUp) -> CheckoutOrder:
@@ -186,7 +219,12 @@ def _order(top_up: TopUp) -> CheckoutOrder:
         )
 
 
-def _require_amount(net: Money) -> None:
+def require_amount(net: Money) -> None:
+    """
+    Check the amount of one top-up.
+
+    :raises TopUpRefused: if it is too small or too large
+    """
     least, most = Money(LEAST, net.currency), Money(MOST, net.currency)
     language = translation.get_language() or settings.LANGUAGE_CODE
     if net < least:
@@ -197,7 +235,12 @@ def _require_amount(net: Money) -> None:
         raise TopUpRefused(message % formats.money(most, language))
 
 
-def _require_limit(wallet: Wallet, net: Money, *, at: datetime) -> None:
+def require_limit(wallet: Wallet, net: Money, *, at: datetime) -> None:
+    """
+    Check the limit of a wallet in 24 hours.
+
+    :raises TopUpRefused: if `net` more would be above it
+    """
     limit = Money(settings.TOP_UP_DAILY_LIMIT, net.currency)
     counted = wallet.top_ups.counted(since=at - LIMIT_PERIOD)
     used = Money(counted.aggregate(sum=Sum("net"))["sum"] or 0, net.currency)

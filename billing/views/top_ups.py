@@ -17,13 +17,13 @@ import clock
 from billing.forms import TopUpForm
 from billing.models import TopUp
 from billing.services.profiles import VatRateMissing, profile_of, save_profile
+from billing.services.refunds import refundable
 from billing.services.top_ups import (
     TopUpRefused,
     confirm_top_up,
     find_top_up,
     start_top_up,
 )
-from billing.services.wallets import wallets_of
 
 STEPS = [_("Amount"), _("Check"), _("Pay"), _("In your wallet")]
 PROFILE_FIELDS = ("country", "is_business", "name", "address", "vat_id")
@@ -58,7 +58,7 @@ def confirm(request: HttpRequest, top_up: UUID) -> HttpResponse:
             return _to_provider(quote)
     if quote.status != TopUp.Status.DRAFT:
         return redirect(quote)
-    balance = _available(quote)
+    balance = quote.wallet.available.balance
     context = {
         "top_up": quote,
         "available": balance,
@@ -75,7 +75,13 @@ def status(request: HttpRequest, top_up: UUID) -> HttpResponse:
     row = _own(request, top_up)
     if row.status == TopUp.Status.DRAFT:
         return redirect("billing:top_up_confirm", row.uuid)
-    context = {"top_up": row, "available": _available(row), "steps": STEPS}
+    context = {
+        "top_up": row,
+        "available": row.wallet.available.balance,
+        "refundable": refundable(row),
+        "refunds": row.refunds.order_by("pk"),
+        "steps": STEPS,
+    }
     is_fragment = bool(HtmxDetails(request))
     page = "_top_up_state.html" if is_fragment else "top_up_state.html"
     response = render(request, f"billing/{page}", context)
@@ -116,6 +122,7 @@ def _quote(request: HttpRequest, form: TopUpForm) -> TopUp:
         net=Money(cleaned["amount"], cleaned["currency"]),
         email=request.user.email,
         language=get_language() or request.user.language,
+        saves_card=cleaned["saves_card"],
         at=clock.now(),
     )
 
@@ -124,10 +131,3 @@ def _to_provider(top_up: TopUp) -> HttpResponse:
     if top_up.status == TopUp.Status.PENDING:
         return HttpResponseRedirect(top_up.checkout_url)
     return redirect(top_up)
-
-
-def _available(top_up: TopUp) -> Money:
-    balances = wallets_of(user_id=top_up.wallet.user_id)
-    return next(
-        row.available for row in balances if row.currency == top_up.wallet.currency
-    )
