@@ -5,12 +5,14 @@ from django.http import HttpRequest
 
 from billing.models import (
     Account,
+    BankAccount,
     BillingProfile,
     Charge,
     Dispute,
     Hold,
     Meter,
     MeterFault,
+    Payout,
     ProviderEvent,
     Refund,
     TopUp,
@@ -148,3 +150,23 @@ class VatRateAdmin(admin.ModelAdmin):
     list_display = ["country", "rate", "valid_from", "source", "as_of"]
     list_filter = ["country"]
     ordering = ["country", "-valid_from"]
+
+
+@admin.register(BankAccount)
+class BankAccountAdmin(admin.ModelAdmin):
+    """
+    Where payouts go: a payout that was made keeps the account of its day.
+    """
+
+    list_display = ["party", "currency", "holder", "number", "bank_code"]
+    list_filter = ["currency"]
+    search_fields = ["party", "holder"]
+    ordering = ["party", "currency"]
+
+
+@admin.register(Payout)
+class PayoutAdmin(ReadOnlyAdmin):
+    list_display = ["created_at", "account", "amount", "week_date", "status", "reason"]
+    list_filter = ["status", "currency"]
+    list_select_related = ["account"]
+    ordering = ["-pk"]

@@ -127,6 +127,18 @@ QUESTIONS = {
         SELECT id, billed_until::text FROM billing_meter
         WHERE billed_until > coalesce(stopped_at, ends_at) OR billed_until < started_at
     """,
+    "payout is what was transferred for it": """
+        SELECT payout.id, payout.status || ' ' || payout.amount || ', '
+            || coalesce(sum(transfer.amount) FILTER (WHERE transfer.kind = 'PAYOUT'), 0)
+        FROM billing_payout AS payout LEFT JOIN billing_transfer AS transfer
+            ON transfer.key IN
+                ('payout:' || payout.id || '/out', 'payout:' || payout.id || '/back')
+        GROUP BY payout.id
+        HAVING payout.amount IS DISTINCT FROM
+            sum(transfer.amount) FILTER (WHERE transfer.kind = 'PAYOUT')
+        OR CASE payout.status WHEN 'RETURNED' THEN payout.amount ELSE 0 END <> coalesce(
+            sum(transfer.amount) FILTER (WHERE transfer.kind = 'PAYOUT_RETURN'), 0)
+    """,
     "open hold covers its running meters": """
         SELECT hold.id, hold.amount - hold.captured - hold.released || ' for ' || sum(due.cost)
         FROM billing_hold AS hold JOIN (

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from allauth.account.models import EmailAddress
 from django.db import transaction
 
+from billing import services as billing
 from catalog import services as catalog
 from marketplace import services
 from marketplace.demo_logins import PASSWORD, RENTER, STAFF
@@ -25,6 +26,7 @@ def prepare(*, at: datetime) -> None:
     that they do not grow stale on a machine that was switched off for a month.
     """
     catalog.load_catalog(at=at)
+    billing.load_shipped_rates()
     for supplier in CONFIRMED_SUPPLIERS:
         catalog.confirm_prices_of(supplier_slug=supplier, at=at)
     _person(RENTER, at=at)

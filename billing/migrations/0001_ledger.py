@@ -148,7 +148,7 @@ class Migration(migrations.Migration):
             name='Account',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('AVAILABLE', 'Available'), ('HELD', 'Held'), ('PAYABLE', 'Payable'), ('CLEARING', 'Clearing'), ('FEES', 'Fees'), ('TAX', 'Tax'), ('PROMOTIONS', 'Promotions'), ('WRITE_OFFS', 'Write Offs'), ('PAID_OUT', 'Paid Out')], max_length=16)),
+                ('kind', models.CharField(choices=[('AVAILABLE', 'Available'), ('HELD', 'Held'), ('PAYABLE', 'Payable'), ('CLEARING', 'Clearing'), ('FEES', 'Fees'), ('TAX', 'Tax'), ('PROMOTIONS', 'Promotions'), ('WRITE_OFFS', 'Write Offs')], max_length=16)),
                 ('party', models.CharField(blank=True, max_length=100)),
                 ('currency', djmoney.models.fields.CurrencyField(choices=[('EUR', 'EUR'), ('GBP', 'GBP'), ('USD', 'USD')], default=None, editable=False, max_length=3)),
                 ('balance', djmoney.models.fields.MoneyField(currency_field_name='currency', decimal_places=2, max_digits=18)),

@@ -53,10 +53,9 @@ class Account(models.Model):
         TAX = "TAX"
         PROMOTIONS = "PROMOTIONS"
         WRITE_OFFS = "WRITE_OFFS"
-        PAID_OUT = "PAID_OUT"
 
     kind = models.CharField(max_length=16, choices=Kind)
-    # "user:<id>", "supplier:<slug>", a payment provider's name, or "" for the house.
+    # "user:<id>", "supplier:<slug>", "bank", a payment provider, or "" for the house.
     party = models.CharField(max_length=100, blank=True)
     # Every field of ledger_money() adds or shares it.
     currency: str

@@ -43,7 +43,12 @@ from billing.services.meters import (
     start_meter,
     stop_meter,
 )
-from billing.services.rates import Conversion, NoExchangeRate, convert
+from billing.services.rates import (
+    Conversion,
+    NoExchangeRate,
+    convert,
+    load_shipped_rates,
+)
 from billing.services.wallets import (
     InsufficientFunds,
     NoSuchWallet,
@@ -86,6 +91,7 @@ __all__ = [
     "extend_meter",
     "extend_running",
     "hold_of",
+    "load_shipped_rates",
     "mark_warning_sent",
     "meter_of",
     "meters_of",

@@ -249,6 +249,14 @@ def meters_of(*, hold_id: int) -> list[MeterInfo]:
     return [info_of(meter) for meter in meters]
 
 
+def open_faults() -> list[MeterFault]:
+    """
+    Return what keeps meters from being billed, or happened to them, the oldest first.
+    """
+    faults = MeterFault.objects.filter(resolved_at=None)
+    return list(faults.select_related("meter__hold").order_by("pk"))
+
+
 def info_of(meter: Meter) -> MeterInfo:
     return MeterInfo(
         id=meter.pk,

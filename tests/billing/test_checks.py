@@ -11,8 +11,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from billing.checks import QUESTIONS
+from billing.models import BankAccount
 from billing.services import Fault, bill_due, check_books
-from tests.billing.conftest import NOON
+from billing.services.payouts import run_payouts
+from tests.billing.conftest import NOON, SUPPLIER
 from tests.ledger_flush import switch_triggers
 
 CONSTRAINTS_OFF = {
@@ -114,6 +116,14 @@ def run_without_rules(sql):
             "UPDATE billing_meter SET ends_at = billed_until - interval '1 second'",
         ),
         (
+            "payout is what was transferred for it",
+            "UPDATE billing_payout SET amount = amount + 1",
+        ),
+        (
+            "payout is what was transferred for it",
+            "UPDATE billing_payout SET status = 'RETURNED', returned_at = now()",
+        ),
+        (
             "open hold covers its running meters",
             "UPDATE billing_hold SET captured = amount - 1",
         ),
@@ -126,6 +136,8 @@ def run_without_rules(sql):
 def test_broken_rule_is_found(run_meter, broken_books, rule, sql):
     run_meter()
     bill_due(at=NOON + timedelta(hours=2))
+    BankAccount.objects.create(party=SUPPLIER, currency="USD", holder="x", number="y")
+    assert len(run_payouts(at=NOON + timedelta(days=10))) == 1
     assert check_books() == []
 
     run_without_rules(sql)
