@@ -7,7 +7,8 @@ from requests import RequestException
 import clock
 from billing import services
 from billing.gateways import sandbox
-from billing.services import auto_top_ups, events, janitor, rates
+from billing.services import auto_top_ups, events, janitor, payouts, rates
+from billing.services.tick import run_tick
 
 logger = logging.getLogger(__name__)
 
@@ -15,15 +16,17 @@ logger = logging.getLogger(__name__)
 @shared_task
 def bill_due() -> None:
     """
-    Let run on what is extended automatically, then bill the hours that are full.
-
-    Also gives back holds that nobody used in time, and notes who is to be warned.
+    Do what time alone makes due, as the command of this name does.
     """
-    now = clock.now()
-    services.extend_automatically(at=now)
-    services.bill_due(at=now)
-    services.expire_holds(at=now)
-    services.warn_of_ends(at=now)
+    run_tick(at=clock.now())
+
+
+@shared_task
+def run_payouts() -> None:
+    """
+    Make the week's payouts; every day, so that a missed Monday is made up for.
+    """
+    payouts.run_payouts(at=clock.now())
 
 
 @shared_task

@@ -25,6 +25,10 @@ app.conf.beat_schedule = {
         "task": "billing.tasks.load_rates",
         "schedule": crontab(minute="20"),
     },
+    "run payouts": {
+        "task": "billing.tasks.run_payouts",
+        "schedule": crontab(hour="5", minute="0"),
+    },
     "process provider events": {
         "task": "billing.tasks.process_events",
         "schedule": 10.0,

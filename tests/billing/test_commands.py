@@ -7,9 +7,10 @@ import time_machine
 from django.core.management import call_command
 
 from billing import failpoints, tasks
-from billing.models import Charge, Hold
+from billing.models import BankAccount, Charge, Hold, Payout
 from billing.services import hold_of, place_hold
-from tests.billing.conftest import NOON, usd
+from tests.billing.conftest import NOON, SUPPLIER, usd
+from tests.billing.test_payouts import move
 
 
 @pytest.fixture
@@ -61,6 +62,29 @@ def test_task_bills_and_gives_unused_holds_back(
 
     assert Charge.objects.count() == 3
     assert hold_of(hold_id=unused.id).status == "EXPIRED"
+
+
+@pytest.mark.parametrize(
+    "run", [tasks.run_payouts, lambda: call_command("run_payouts", stdout=StringIO())]
+)
+def test_payouts_are_made_by_task_and_command(three_hours_later, run, db):
+    BankAccount.objects.create(party=SUPPLIER, currency="USD", holder="x", number="y")
+    move(80, NOON - timedelta(days=8), "earned")
+
+    for _ in range(2):
+        run()
+
+    assert Payout.objects.get().amount == usd(80)
+
+
+def test_run_payouts_says_whom_it_paid(three_hours_later, db):
+    BankAccount.objects.create(party=SUPPLIER, currency="USD", holder="x", number="y")
+    move(80, NOON - timedelta(days=8), "earned")
+    out = StringIO()
+
+    call_command("run_payouts", stdout=out)
+
+    assert out.getvalue() == f"{Payout.objects.get().pk}: 80.00 USD x\n"
 
 
 def test_task_tells_the_log_of_broken_books(run_meter, broken_books, caplog):

@@ -3,14 +3,16 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 import clock
-from billing.services import bill_due
+from billing.services.tick import run_tick
 
 
 class Command(BaseCommand):
-    help = "Bill every running meter up to the last full UTC hour."
+    help = (
+        "Bill what time alone makes due, and extend, expire and warn of what it ends."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        run = bill_due(at=clock.now())
+        run = run_tick(at=clock.now())
         for failure in run.failures:
             self.stderr.write(f"Meter {failure.meter_id}: {failure.detail}")
         amounts = [
