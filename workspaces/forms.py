@@ -270,7 +270,7 @@ class RequestForm(forms.Form):
                 )
                 % {
                     "needed": formats.gigabytes(needed_gb, language),
-                    "memory": formats.gigabytes(values["gpu"].memory_gb, language),
+                    "memory": formats.gigabytes(values["gpu"].process_gb, language),
                 },
             )
 

@@ -104,6 +104,10 @@ def _quote_page(
         "available": available,
         "after": after,
         "shortfall": -after if after.amount < 0 else None,
+        "exchanged": [
+            (Money(1, code), Money(rate, quote.currency))
+            for code, rate in services.exchanged(quote).items()
+        ],
         "error": error,
     }
     return render(request, "workspaces/quote.html", context, status=status)

@@ -15,6 +15,7 @@ from djmoney.money import Money
 
 from billing.models import Wallet
 from billing.services import hold_of, wallets_of
+from billing.services.rates import load_rates
 from catalog import services as catalog_services
 from catalog.loading import load_catalog
 from catalog.models import BaseModel, GpuModel, Image, Offer, StoragePlan
@@ -44,6 +45,20 @@ def english():
 @pytest.fixture
 def catalog(db):
     load_catalog(at=NOON)
+
+
+@pytest.fixture
+def rates(db):
+    """
+    On the Friday before, one euro was 1.25 dollars and 0.80 pounds.
+    """
+    load_rates(
+        lines=[
+            "CURRENCY,CURRENCY_DENOM,TIME_PERIOD,OBS_VALUE",
+            "USD,EUR,2026-11-27,1.25",
+            "GBP,EUR,2026-11-27,0.80",
+        ]
+    )
 
 
 @pytest.fixture

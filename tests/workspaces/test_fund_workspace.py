@@ -3,16 +3,21 @@ from threading import Barrier
 
 import pytest
 from django.db import connection, transaction
+from djmoney.money import Money
 
-from billing.models import Hold
+from billing.models import Account, Hold
 from billing.services import InsufficientFunds
+from billing.services.rates import load_rates
 from catalog.services import set_price
 from tests.workspaces.conftest import (
+    DAY,
     HOUR,
     MINUTE,
     NOON,
     hold_on,
     matched_at,
+    pay_in,
+    started_at,
     usd,
     wallet_of,
 )
@@ -134,6 +139,47 @@ def test_never_pays_more_than_its_limit(funded, offer):
         matched_at(funded, offer, price="0.330001")
 
     assert Workspace.objects.get().hourly_price is None
+
+
+def test_books_everything_in_the_currency_of_the_wallet(make_quote, rates, offer):
+    quote = make_quote(currency="EUR")
+    pay_in(quote.user, "20", currency="EUR")
+    funded = services.fund_workspace(user=quote.user, quote_id=quote.pk, at=NOON)
+    assert wallet_of(quote.user, "EUR").held == Money("14.66", "EUR")
+    load_rates(
+        lines=[
+            "CURRENCY,CURRENCY_DENOM,TIME_PERIOD,OBS_VALUE",
+            "USD,EUR,2026-11-30,1.00",
+        ]
+    )
+
+    # The market matches an ask in dollars, days later: the frozen rate counts.
+    running = started_at(matched_at(funded, offer), at=NOON + 2 * DAY)
+    services.stop_workspace(
+        workspace_id=running.pk, actor=None, at=NOON + 2 * DAY + HOUR, keep_data=False
+    )
+
+    # An hour: 0.264 and 200 x 0.072 / 730 = 0.0197.
+    assert running.hourly_price == Money("0.264", "EUR")
+    assert wallet_of(quote.user, "EUR").available == Money("19.72", "EUR")
+    assert wallet_of(quote.user).available == usd(100)
+    payable = Account.objects.get(kind="PAYABLE", party="supplier:everxcloud")
+    # Fees of 0.026 and 0.002 are rounded to 0.03 and 0.00.
+    assert payable.balance == Money("0.25", "EUR")
+
+
+def test_a_price_in_a_currency_without_a_frozen_rate_is_never_taken(funded, offer):
+    services.queue_funded(at=NOON)
+
+    with pytest.raises(services.PriceOverLimit):
+        services.match_workspace(
+            workspace_id=funded.pk,
+            offer_id=offer.pk,
+            hourly_price=Money("0.01", "GBP"),
+            at=NOON,
+        )
+
+    assert Workspace.objects.get().state == State.QUEUED
 
 
 def test_a_crash_after_the_hold_leaves_nothing_behind(quote, monkeypatch):

@@ -1,13 +1,19 @@
 from dataclasses import fields
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 import pytest
+from djmoney.money import Money
 
 from catalog.models import Offer, StoragePlan
 from catalog.services import set_price
 from tests.workspaces.conftest import DAY, HOUR, MINUTE, NOON, usd
 from workspaces import services
 from workspaces.models import Quote
+
+
+def eur(amount):
+    return Money(Decimal(amount), "EUR")
 
 
 def test_takes_the_best_ask_as_the_limit(quote, offer):
@@ -91,6 +97,52 @@ def test_says_which_wallet_a_plan_without_an_exchange_rate_needs(make_quote):
 
     assert caught.value.field == "currency"
     assert not Quote.objects.exists()
+
+
+def test_counts_prices_at_the_rate_of_the_day(make_quote, rates, offer):
+    quote = make_quote(currency="EUR")
+
+    # 0.33 / 1.25 = 0.264 and 0.09 / 1.25 = 0.072: 40 x 0.264 = 10.56;
+    # 200 x 0.072 x 40 / 730 = 0.789 and x 208 / 730 = 4.103.
+    assert quote.limit_price == eur("0.264")
+    assert quote.storage_rate == eur("0.072")
+    assert quote.hold_amount == eur("14.66")
+    assert quote.exchange_as_of == datetime(2026, 11, 27, tzinfo=UTC)
+    assert services.exchanged(quote) == {"USD": Decimal("0.8")}
+
+
+def test_exchanges_nothing_that_is_in_the_wallet_s_currency(make_quote, rates):
+    quote = make_quote()
+
+    assert services.exchanged(quote) == {}
+    assert quote.rates() == {
+        "USD": Decimal(1),
+        "EUR": Decimal("1.25"),
+        "GBP": Decimal("1.5625"),
+    }
+
+
+def test_finds_the_best_ask_across_currencies(make_quote, rates, offer):
+    cheaper = Offer.objects.get(
+        supplier__slug="gpurento",
+        gpu__slug="rtx-4090",
+        region__slug="eu-west-paris",
+    )
+    set_price(
+        offer_id=cheaper.pk,
+        # 0.26 EUR are 0.325 USD.
+        hourly_price=eur("0.26"),
+        valid_from=NOON,
+        actor=None,
+        at=NOON,
+        reason="Priced in euros from now on",
+        is_confirmed=True,
+    )
+
+    quote = make_quote()
+
+    assert quote.offer == cheaper
+    assert quote.limit_price == usd("0.325")
 
 
 def test_charges_no_storage_that_is_free(make_quote):

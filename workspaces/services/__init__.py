@@ -25,6 +25,7 @@ from workspaces.services.quotes import (
     CannotQuote,
     WantedWorkspace,
     best_offer,
+    exchanged,
     quote_again,
     quote_workspace,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "cancel_workspace",
     "delete_data",
     "end_due",
+    "exchanged",
     "expire_workspace",
     "fail_workspace",
     "fund_workspace",

@@ -2,12 +2,14 @@
 What a request would cost, frozen long enough to think about it.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
@@ -76,9 +78,12 @@ def quote_workspace(*, user: "User", wanted: WantedWorkspace, at: datetime) -> Q
     :raises CannotQuote: if nothing is offered to take a limit from, or a price is in
         a currency for which there is no exchange rate
     """
+    rates, as_of = _rates_into(wanted.currency, at=at)
     quote = Quote(
         user=user,
         **{field.name: getattr(wanted, field.name) for field in fields(wanted)},
+        exchange_rates=rates,
+        exchange_as_of=as_of,
         created_at=at,
         expires_at=at + VALID_FOR,
     )
@@ -138,11 +143,42 @@ def _ask_of(offer: Any) -> Money:
     return Money(offer.hourly_amount, offer.hourly_currency)
 
 
+def _rates_into(
+    currency: str, *, at: datetime
+) -> tuple[dict[str, str], datetime | None]:
+    """
+    Return what one unit of each other currency is in this one, as far as is known.
+    """
+    rates: dict[str, str] = {}
+    as_of = None
+    for other in settings.CURRENCIES:
+        if other == currency:
+            continue
+        with suppress(billing.NoExchangeRate):
+            known = billing.convert(amount=Money(1, other), currency=currency, at=at)
+            rates[other], as_of = str(known.rate), known.as_of
+    return rates, as_of
+
+
+def exchanged(quote: Quote) -> dict[str, Decimal]:
+    """
+    Return the frozen exchange rates that the figures of a quote were made with.
+    """
+    used = {str(quote.storage_plan.monthly_price.currency)}
+    if quote.offer is not None:
+        used.add(str(quote.offer.hourly_price(quote.created_at).currency))
+    rates = quote.rates()
+    return {code: rates[code] for code in sorted(used - {quote.currency})}
+
+
 def _set_prices(quote: Quote, *, at: datetime) -> None:
     storage_rate = quote.in_wallet_currency(quote.storage_plan.monthly_price)
     if storage_rate is None:
         raise CannotQuote(
-            _("This storage plan is priced in %(currency)s: choose that wallet.")
+            _(
+                "This storage plan is priced in %(currency)s, for which there is no"
+                " exchange rate now: choose that wallet."
+            )
             % {"currency": quote.storage_plan.monthly_price.currency},
             field="currency",
         )
