@@ -28,7 +28,7 @@ run:
 test:
 	@$(INSTALL) requirements-dev.txt
 	@$(BIN)/python -m tests.browser.chromium
-	$(BIN)/pytest -n 2 --cov --cov-report=term
+	$(BIN)/pytest -n 2 --dist loadgroup --cov --cov-report=term
 
 lint:
 	@$(INSTALL) requirements-dev.txt

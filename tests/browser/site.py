@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from coverage import Coverage
+
 from config.embedded import CHECKOUT
 from config.launch import processes
 from config.launch.steps import environment
@@ -96,6 +98,15 @@ class Site:
         return self.process.wait(PATIENCE)
 
 
+def launcher() -> list[str]:
+    """
+    Return the command of the launcher, which a measured test run measures too.
+    """
+    measured = ["coverage", "run", "--parallel-mode", "-m"]
+    is_measured = Coverage.current() is not None
+    return [sys.executable, "-m", *(measured if is_measured else []), "config.launch"]
+
+
 @contextmanager
 def running_site(home: Path, **variables: str) -> Iterator[Site]:
     """
@@ -104,7 +115,7 @@ def running_site(home: Path, **variables: str) -> Iterator[Site]:
     home.mkdir(parents=True, exist_ok=True)
     with (home / "launcher.log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "config.launch"],
+            launcher(),
             cwd=CHECKOUT,
             env={**os.environ, "PORT": "0", **variables, "COREHOUR_HOME": str(home)},
             stdin=subprocess.DEVNULL,
@@ -127,5 +138,3 @@ def wait_until_ready(site: Site) -> Site:
             return Site(site.home, facts["url"], site.process)
         time.sleep(0.05)
     raise AssertionError(f"The site did not start:\n{site.said()}")
-
-

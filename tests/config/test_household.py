@@ -18,7 +18,10 @@ from config.launch.household import (
 )
 
 SLEEP = "import time; print('slept', flush=True); time.sleep(60)"
-STUBBORN = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)"
+STUBBORN = (
+    "import signal, time; signal.signal(15, signal.SIG_IGN);"
+    "print('ready', flush=True); time.sleep(60)"
+)
 
 
 def program(code: str):
@@ -119,7 +122,7 @@ def test_all_end_and_a_stubborn_one_is_killed(home, monkeypatch, capsys):
     monkeypatch.setattr(household, "PATIENCE", 0.3)
     polite = home.start(WEB, program(SLEEP))
     stubborn = home.start(VALKEY, program(STUBBORN))
-    time.sleep(0.3)
+    assert first_line(home.log(VALKEY)) == "ready"
 
     home.end()
 

@@ -14,28 +14,28 @@ import requests
 
 from config import embedded
 from config.launch import __main__ as program
-from config.launch import address, disk, interruption, launcher, processes
-from tests.browser.site import Site, running_site
+from config.launch import address, disk, interruption, processes
+from config.launch.launcher import listen
+from tests.browser.site import Site, launcher, running_site
 
 pytestmark = pytest.mark.xdist_group("site")
 
-MAKE_NOTE = "from django.core.cache import cache; cache.set('note', 'kept', None)"
-READ_NOTE = "from django.core.cache import cache; print(cache.get('note'))"
-MAKE_TABLE = "CREATE TABLE note AS SELECT 'kept' AS text"
-READ_TABLE = "SELECT to_regclass('note')"
+SETUP = (
+    "from django.core.cache import cache; from django.db import connection;"
+    "cursor = connection.cursor();"
+)
+MAKE_NOTES = (
+    "cache.set('note', 'kept', None); cursor.execute('CREATE TABLE note (text text)')"
+)
+READ_NOTES = (
+    "cursor.execute('SELECT to_regclass($$note$$)');"
+    "print(cache.get('note'), cursor.fetchone()[0])"
+)
 NAMES = ("web", "worker", "beat", "valkey", "postgres")
 
 
-def healthy(site: Site) -> bool:
-    return requests.get(f"{site.url}/healthz", timeout=5).text == "ok"
-
-
-def query(site: Site, sql: str) -> str:
-    code = (
-        "from django.db import connection as c; cursor = c.cursor();"
-        f"cursor.execute({sql!r}); print(cursor.description and cursor.fetchone()[0])"
-    )
-    return site.manage("shell", "--no-imports", "-c", code).strip()
+def shell(site: Site, code: str) -> str:
+    return site.manage("shell", "--no-imports", "-c", SETUP + code).strip()
 
 
 def launch(home: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
@@ -43,7 +43,7 @@ def launch(home: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
     Run the launcher where it should end by itself.
     """
     return subprocess.run(
-        [sys.executable, "-m", "config.launch"],
+        launcher(),
         cwd=embedded.CHECKOUT,
         env={**os.environ, "COREHOUR_HOME": str(home), "PORT": "0", **variables},
         capture_output=True,
@@ -53,66 +53,65 @@ def launch(home: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_data_is_kept_until_somebody_starts_over(tmp_path):
+def test_data_outlives_a_killed_launcher_until_somebody_starts_over(tmp_path):
     with running_site(tmp_path / "home") as site:
-        assert healthy(site)
-        site.manage("shell", "--no-imports", "-c", MAKE_NOTE)
-        query(site, MAKE_TABLE)
-        pids = [site.pid(name) for name in NAMES]
-        assert site.stop() == 0
-    assert "Stopped. The data is kept." in site.said()
-    assert [processes.birth(pid) for pid in pids] == [None] * len(NAMES)
-    assert not embedded.socket_folder(site.home).exists()
-
-    with running_site(tmp_path / "home") as site:
-        assert site.manage("shell", "--no-imports", "-c", READ_NOTE) == "kept\n"
-        assert query(site, READ_TABLE) == "note"
-        assert "Static files" not in site.said()
-
-    with running_site(tmp_path / "home", FRESH="1") as site:
-        assert site.manage("shell", "--no-imports", "-c", READ_NOTE) == "None\n"
-        assert query(site, READ_TABLE) == "None"
-
-
-def test_a_second_run_is_told_where_the_first_is(tmp_path):
-    with running_site(tmp_path / "home") as site:
-        second = launch(site.home, FRESH="1")
-
-        assert second.returncode == 1
-        assert site.url in second.stderr
-        assert f"process {site.process.pid}" in second.stderr
-        assert healthy(site)
-
-
-def test_a_killed_launcher_leaves_nothing_that_stops_the_next(tmp_path):
-    with running_site(tmp_path / "home") as site:
-        query(site, MAKE_TABLE)
-        pids = {name: site.pid(name) for name in NAMES}
+        shell(site, MAKE_NOTES)
+        left = {name: site.pid(name) for name in NAMES}
         site.process.kill()
         site.process.wait()
-        assert all(processes.birth(pid) for pid in pids.values())
+        assert all(processes.birth(pid) for pid in left.values())
 
     with running_site(tmp_path / "home") as site:
-        assert all(not processes.birth(pid) for pid in pids.values())
-        assert f"the web of an earlier run (process {pids['web']})" in site.said()
-        assert query(site, READ_TABLE) == "note"
+        assert not any(processes.birth(pid) for pid in left.values())
+        assert f"the web of an earlier run (process {left['web']})" in site.said()
+        assert "Static files" not in site.said()
+        assert shell(site, READ_NOTES) == "kept note"
+
+        pids = [site.pid(name) for name in NAMES]
+        assert site.stop() == 0
+        assert not any(processes.birth(pid) for pid in pids)
+        assert not embedded.socket_folder(site.home).exists()
+        assert "Stopped. The data is kept." in site.said()
+
+    # The end of this start does not matter: it has thrown the data away before.
+    kept = system_identifier(tmp_path / "home")
+    launch(tmp_path / "home", FRESH="1", SECRET_KEY="short")
+    assert system_identifier(tmp_path / "home") != kept
 
 
-def test_killed_workers_come_back_and_a_lost_database_ends_the_run(tmp_path):
+def system_identifier(home: Path) -> bytes:
+    """
+    Return the number that PostgreSQL gives to new data.
+    """
+    return (home / "postgres" / "global" / "pg_control").read_bytes()[:8]
+
+
+def test_a_run_survives_a_second_one_and_killed_workers_but_not_a_lost_database(
+    tmp_path,
+):
     with running_site(tmp_path / "home") as site:
+        second = launch(site.home, FRESH="1")
+        assert second.returncode == 1
+        assert f"{site.url}, process {site.process.pid}" in second.stderr
+
         site.kill_worker()
         os.killpg(site.beat_pid, signal.SIGKILL)
-        while "The beat was killed; starting it again." not in site.said():
-            time.sleep(0.05)
+        wait_until_said(site, "The beat was killed; starting it again.")
         assert "The worker was killed; starting it again." in site.said()
-        assert healthy(site)
+        assert requests.get(f"{site.url}/healthz", timeout=30).text == "ok"
 
         web = site.web_pid
         os.kill(site.pid("postgres"), signal.SIGKILL)
-
         assert site.process.wait(60) == 1
         assert "The postgres ended by signal 9. The end of" in site.said()
         assert processes.birth(web) is None
+
+
+def wait_until_said(site: Site, text: str) -> None:
+    deadline = time.monotonic() + 60
+    while text not in site.said():
+        assert time.monotonic() < deadline, site.said()
+        time.sleep(0.05)
 
 
 def test_a_step_that_fails_ends_the_run_and_shows_what_it_said(tmp_path):
@@ -164,7 +163,7 @@ def test_without_a_port_the_next_free_one_is_said(monkeypatch, capsys):
     number = taken[0].getsockname()[1]
     monkeypatch.setattr(address, "FIRST_PORT", number)
 
-    sockets = launcher.listen(None)
+    sockets = listen(None)
 
     assert f"Port {number} is taken; the next free one is" in capsys.readouterr().out
     address.close([*taken, *sockets])

@@ -2,13 +2,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from config.launch import claim, processes
 
-STUBBORN = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)"
+STUBBORN = (
+    "import signal, time; signal.signal(15, signal.SIG_IGN);"
+    "print('ready', flush=True); time.sleep(60)"
+)
 
 
 @pytest.fixture
@@ -62,12 +64,15 @@ def test_a_missing_note_counts_as_none(tmp_path):
 
 
 def test_a_process_that_does_not_end_by_itself_is_killed():
-    process = subprocess.Popen([sys.executable, "-c", STUBBORN], start_new_session=True)
-    time.sleep(0.3)
+    command = [sys.executable, "-c", STUBBORN]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, start_new_session=True
+    ) as process:
+        assert process.stdout.readline() == b"ready\n"
 
-    processes.end(process.pid, how=signal.SIGTERM, patience=0.1)
+        processes.end(process.pid, how=signal.SIGTERM, patience=0.1)
 
-    assert process.wait(5) == -signal.SIGKILL
+        assert process.wait(5) == -signal.SIGKILL
 
 
 def test_ending_a_process_that_is_gone_does_nothing(sleeper):
