@@ -1,11 +1,14 @@
 """
-Compiles the translations without the gettext programs, which a machine may lack.
+Compiles the translations without the gettext programs, which a machine may lack:
+`python -m config.messages`.
 """
 
 from pathlib import Path
 
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
+
+from config.embedded import CHECKOUT
 
 
 def compile_stale(folder: Path) -> int:
@@ -30,3 +33,7 @@ def is_stale(source: Path) -> bool:
     if not compiled.exists():
         return True
     return compiled.stat().st_mtime_ns < source.stat().st_mtime_ns
+
+
+if __name__ == "__main__":
+    compile_stale(CHECKOUT / "locale")
