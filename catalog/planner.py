@@ -2,31 +2,85 @@
 Which GPUs a fine-tune fits, where they can be had, and what that costs.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
+from enum import StrEnum
 from typing import Any
+from urllib.parse import urlencode
 
 from djmoney.money import Money
 
 from catalog import fit
 from catalog.asks import Ask, best_asks
+from catalog.changes import Advice, Changes, Option, card_gb, judge
 from catalog.costs import PLANNING_WINDOWS, Cost, cost_window, storage_cost
-from catalog.models import BaseModel, GpuModel, Method, StoragePlan
+from catalog.frameworks import Framework
+from catalog.models import GpuModel, Method, StoragePlan
+
+CHEAPEST_SHOWN = 3
+# What the planner calls otherwise than the form of a request.
+REQUEST_NAMES = {"rank": "lora_rank", "checkpointing": "is_checkpointing"}
+REQUESTED = (
+    "model",
+    "method",
+    "sequence_length",
+    "micro_batch",
+    "hours",
+    "storage_gb",
+    "gpus",
+    "rank",
+    "checkpointing",
+)
+
+
+class Evidence(StrEnum):
+    """
+    How well an estimate is held against measurements.
+    """
+
+    MEASURED = "measured"
+    MODELLED = "modelled"
+    PROVISIONAL = "provisional"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
     """
-    A fine-tune that somebody plans.
+    A fine-tune that somebody plans; `longest` is what the model reads, in tokens.
+
+    `state` is the planner's address: what a link says to plan the same again.
     """
 
-    model: BaseModel
-    method: str
-    sequence_length: int
-    micro_batch: int
+    name: str
+    is_own: bool
+    longest: int | None
+    training: fit.Training
+    framework: Framework
     hours: int
     storage_gb: int
+    state: Mapping[str, str]
+
+    @property
+    def is_too_long(self) -> bool:
+        return self.longest is not None and self.training.sequence_length > self.longest
+
+    @property
+    def shortened(self) -> str:
+        """
+        The address with the longest sequence that the model reads.
+        """
+        return urlencode({**self.state, "sequence_length": self.longest})
+
+    @property
+    def evidence(self) -> Evidence:
+        if self.training.gpus > 1:
+            return Evidence.PROVISIONAL
+        is_dense = not self.training.architecture.num_experts
+        if is_dense and self.framework.is_measured and not self.is_own:
+            return Evidence.MEASURED
+        return Evidence.MODELLED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,17 +88,20 @@ class Row:
     """
     One GPU in the plan; its costs are those of its best ask, storage included.
 
-    `missing_gb` is what the GPU is short of, in the cards' own GB; `levers` are the
-    single changes that would make the fine-tune fit.
+    `room_gb` is its memory without what ECC takes and `missing_gb` what it is short
+    of, in the cards' own GB; `options` are the single changes that would make it fit.
     """
 
     gpu: GpuModel
     verdict: fit.Fit
+    room_gb: Decimal
     missing_gb: Decimal
-    levers: list[fit.Lever]
+    needs_quantized_experts: bool
+    options: list[Option]
     asks: list[Ask]
     windows: list[Cost]
     cost: Cost | None
+    request: str
 
     @property
     def best(self) -> Ask | None:
@@ -62,15 +119,19 @@ class Plan:
 
     Rows come as they should be read: what can run and be rented, cheapest first, then
     what can run but is offered by nobody now, then what is too small, largest first.
+    `cheapest` are the first rows that fit or, if none does, that are tight.
     """
 
     wanted: Wanted
     at: datetime
     needed_gb: Decimal
     wide_gb: Decimal
+    unquantized_gb: Decimal | None
     parts: list[dict[str, Any]]
+    advice: Advice | None
     storage_plan: StoragePlan | None
     rows: list[Row]
+    cheapest: list[Row]
 
     @property
     def fits(self) -> int:
@@ -82,11 +143,15 @@ class Plan:
 
     @property
     def method_name(self) -> str:
-        return str(Method(self.wanted.method).label)
+        return str(Method(self.wanted.training.method.value).label)
 
     @property
     def has_own_hours(self) -> bool:
         return self.wanted.hours not in PLANNING_WINDOWS
+
+    @property
+    def gpus(self) -> int:
+        return self.wanted.training.gpus
 
     @property
     def storage_cost(self) -> Money | None:
@@ -98,79 +163,127 @@ class Plan:
             hours=self.wanted.hours,
         )
 
-    @property
-    def cheapest(self) -> Row | None:
-        first = self.rows[0] if self.rows else None
-        return first if first and first.can_run and first.best else None
-
 
 def make_plan(wanted: Wanted, *, at: datetime) -> Plan:
     """
     Hold what is wanted against every GPU of the catalog and every live ask.
     """
-    estimate = fit.estimate_memory(
-        architecture=wanted.model.architecture(),
-        method=wanted.method,
-        sequence_length=wanted.sequence_length,
-        micro_batch=wanted.micro_batch,
-    )
+    training = wanted.training
     plans = StoragePlan.objects.filter(is_listed=True, is_persistent=True)
-    storage_plan = plans.order_by("position", "pk").first()
-    asks = best_asks(at=at)
-    rows = [
-        _row(gpu, asks.get(gpu.pk, []), wanted, estimate, storage_plan)
-        for gpu in GpuModel.objects.all()
-    ]
-    return Plan(
+    planner = _Planner(
         wanted=wanted,
-        at=at,
-        needed_gb=_card_gb(estimate.needed_gb),
-        wide_gb=_card_gb(estimate.wide_gb),
-        parts=_parts(estimate),
-        storage_plan=storage_plan,
-        rows=sorted(rows, key=_reading_order),
+        estimate=fit.estimate(training),
+        unquantized=_with_unquantized_experts(training),
+        storage_plan=plans.order_by("position", "pk").first(),
     )
-
-
-def _row(
-    gpu: GpuModel,
-    asks: list[Ask],
-    wanted: Wanted,
-    estimate: fit.MemoryEstimate,
-    storage_plan: StoragePlan | None,
-) -> Row:
-    memory_gb = float(gpu.memory_gb)
-    verdict = fit.verdict(estimate=estimate, memory_gb=memory_gb)
-    is_too_small = verdict.fit is fit.Fit.NO
-    costs = [
-        _cost(asks[0].rate, hours=hours, wanted=wanted, plan=storage_plan)
-        for hours in (*PLANNING_WINDOWS, wanted.hours)
-        if asks
-    ]
-    return Row(
-        gpu=gpu,
-        verdict=verdict.fit,
-        missing_gb=_card_gb(max(-verdict.spare_gb, 0)),
-        levers=fit.levers(estimate=estimate, memory_gb=memory_gb)
-        if is_too_small
-        else [],
-        asks=asks,
-        windows=costs[:-1],
-        cost=costs[-1] if costs else None,
+    changes = Changes(training, planner.estimate, wanted.state)
+    asks = best_asks(at=at, gpus=training.gpus)
+    gpus = list(GpuModel.objects.all())
+    rows = sorted(
+        (planner.row(gpu, asks.get(gpu.pk, []), changes) for gpu in gpus),
+        key=_reading_order,
     )
+    return planner.plan(rows, advice=changes.advice(gpus), at=at)
 
 
-def _cost(rate: Money, *, hours: int, wanted: Wanted, plan: StoragePlan | None) -> Cost:
-    # Storage is only added in its own currency: nothing is converted unseen.
-    if plan is None or plan.monthly_price.currency != rate.currency:
-        return cost_window(hours=hours, gpus=1, rate=rate)
-    return cost_window(
-        hours=hours,
-        gpus=1,
-        rate=rate,
-        storage_gb=wanted.storage_gb,
-        storage_rate=plan.monthly_price,
-    )
+@dataclass(frozen=True, kw_only=True)
+class _Planner:
+    """
+    What is the same for every GPU of a plan.
+    """
+
+    wanted: Wanted
+    estimate: fit.MemoryEstimate
+    unquantized: fit.MemoryEstimate | None
+    storage_plan: StoragePlan | None
+
+    def plan(self, rows: list[Row], *, advice: Advice | None, at: datetime) -> Plan:
+        return Plan(
+            wanted=self.wanted,
+            at=at,
+            needed_gb=card_gb(self.estimate.needed_gb),
+            wide_gb=card_gb(self.estimate.wide_gb),
+            unquantized_gb=card_gb(self.unquantized.needed_gb)
+            if self.unquantized
+            else None,
+            parts=_parts(self.estimate),
+            advice=advice,
+            storage_plan=self.storage_plan,
+            rows=rows,
+            cheapest=_cheapest(rows),
+        )
+
+    def row(self, gpu: GpuModel, asks: list[Ask], changes: Changes) -> Row:
+        verdict = fit.verdict(
+            estimate=self.estimate,
+            memory_gb=float(gpu.process_gb),
+            has_inline_ecc=gpu.has_inline_ecc,
+        )
+        costs = [
+            self._cost(asks[0].rate, hours=hours)
+            for hours in (*PLANNING_WINDOWS, self.wanted.hours)
+            if asks
+        ]
+        is_fitting = verdict.fit is fit.Fit.FITS
+        return Row(
+            gpu=gpu,
+            verdict=verdict.fit,
+            room_gb=_room_gb(gpu),
+            missing_gb=card_gb(max(-verdict.spare_gb, 0)),
+            needs_quantized_experts=self._needs_quantized_experts(gpu),
+            options=[] if is_fitting else changes.for_card(gpu),
+            asks=asks,
+            windows=costs[:-1],
+            cost=costs[-1] if costs else None,
+            request=self._request(gpu, asks) if verdict.fit is not fit.Fit.NO else "",
+        )
+
+    def _needs_quantized_experts(self, gpu: GpuModel) -> bool:
+        if self.unquantized is None or judge(self.estimate, gpu) is fit.Fit.NO:
+            return False
+        return judge(self.unquantized, gpu) is fit.Fit.NO
+
+    def _cost(self, rate: Money, *, hours: int) -> Cost:
+        gpus, plan = self.wanted.training.gpus, self.storage_plan
+        # Storage is only added in its own currency: nothing is converted unseen.
+        if plan is None or plan.monthly_price.currency != rate.currency:
+            return cost_window(hours=hours, gpus=gpus, rate=rate)
+        return cost_window(
+            hours=hours,
+            gpus=gpus,
+            rate=rate,
+            storage_gb=self.wanted.storage_gb,
+            storage_rate=plan.monthly_price,
+        )
+
+    def _request(self, gpu: GpuModel, asks: list[Ask]) -> str:
+        """
+        Return the query that fills in a request, empty if it could not be taken.
+        """
+        if not asks or self.wanted.is_too_long:
+            return ""
+        state = self.wanted.state
+        left_out = {"model"} if self.wanted.is_own else set()
+        query = {
+            REQUEST_NAMES.get(name, name): state[name]
+            for name in REQUESTED
+            if name in state and name not in left_out
+        }
+        if query.get("is_checkpointing") == "off":
+            query["is_checkpointing"] = ""
+        place = {"gpu": gpu.slug, "region": asks[0].region.slug}
+        return urlencode({**query, **place})
+
+
+def _with_unquantized_experts(training: fit.Training) -> fit.MemoryEstimate | None:
+    """
+    Estimate a QLoRA run of a loader that leaves the experts in 16 bit.
+    """
+    is_quantized = training.method is fit.Method.QLORA
+    if not (is_quantized and training.architecture.num_experts):
+        return None
+    stack = replace(training.stack, quantizes_experts=False)
+    return fit.estimate(replace(training, stack=stack))
 
 
 def _reading_order(row: Row) -> tuple[Any, ...]:
@@ -181,6 +294,18 @@ def _reading_order(row: Row) -> tuple[Any, ...]:
     return (0, row.cost.total.amount, row.gpu.memory_gb, row.gpu.label)
 
 
+def _cheapest(rows: list[Row]) -> list[Row]:
+    offered = [row for row in rows if row.cost is not None]
+    fitting = [row for row in offered if row.verdict is fit.Fit.FITS]
+    tight = [row for row in offered if row.verdict is fit.Fit.TIGHT]
+    return (fitting or tight)[:CHEAPEST_SHOWN]
+
+
+def _room_gb(gpu: GpuModel) -> Decimal:
+    share = fit.INLINE_ECC_SHARE if gpu.has_inline_ecc else 0
+    return gpu.process_gb * (1 - Decimal(share))
+
+
 def _parts(estimate: fit.MemoryEstimate) -> list[dict[str, Any]]:
     """
     Return what is needed by part, as the bar and the legend want it.
@@ -188,11 +313,7 @@ def _parts(estimate: fit.MemoryEstimate) -> list[dict[str, Any]]:
     The cache is left out: the needed figure does without it, the whisker shows it.
     """
     return [
-        {"label": part.name, "value": _card_gb(part.gb), "kind": f"part-{number}"}
+        {"label": part.name, "value": card_gb(part.gb), "kind": f"part-{number}"}
         for number, part in enumerate(estimate.parts, start=1)
         if part.part != fit.Part.CACHE and part.gb > 0
     ]
-
-
-def _card_gb(gb: float) -> Decimal:
-    return Decimal(repr(fit.gib(gb)))

@@ -5,6 +5,7 @@ from catalog.views import gpus, planner, workloads
 app_name = "catalog"
 urlpatterns = [
     path("planner/", planner.planner, name="planner"),
+    path("planner/config/", planner.planner_config, name="planner_config"),
     path("gpus/", gpus.gpus, name="gpus"),
     path("gpus/<slug:slug>/", gpus.gpu, name="gpu"),
     path("workloads/", workloads.workloads, name="workloads"),

@@ -127,6 +127,7 @@ ACCESS = {
     "marketplace:look": for_staff(),
     # catalog
     "catalog:planner": public(),
+    "catalog:planner_config": Access(405, 405, 405, 405),
     "catalog:gpus": public(),
     "catalog:gpu": public("gpu"),
     "catalog:workloads": public(),

@@ -20,6 +20,8 @@ from .training import (
     Training,
 )
 from .verdicts import (
+    CHANGE_NAMES,
+    INLINE_ECC_SHARE,
     Change,
     Fit,
     Lever,
@@ -33,7 +35,9 @@ from .verdicts import (
 __all__ = [
     "ALL_TARGETS",
     "ATTENTION_TARGETS",
+    "CHANGE_NAMES",
     "HUGGING_FACE",
+    "INLINE_ECC_SHARE",
     "Architecture",
     "Attention",
     "Change",
