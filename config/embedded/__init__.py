@@ -46,12 +46,14 @@ def mark(folder: Path) -> str:
 
 def socket_folder(place: Path | None = None) -> Path:
     """
-    Return the folder of the sockets: in `place`, or in /tmp if that path is too long.
+    Return the folder of the sockets: in `place`, or in /tmp if that path will not do.
+
+    It may be too long for the kernel; and libpq takes a comma for the end of a name.
     """
     place = place or home()
     natural = place / "run"
     longest = natural / "postgres" / POSTGRES_SOCKET
-    if len(os.fsencode(longest)) <= SOCKET_PATH_LIMIT:
+    if len(os.fsencode(longest)) <= SOCKET_PATH_LIMIT and "," not in str(natural):
         return natural
     return Path("/tmp") / mark(place)  # noqa: S108 - made private before it is used
 

@@ -28,6 +28,10 @@ def test_home_is_in_the_checkout_unless_the_environment_says_otherwise(monkeypat
     assert embedded.home() == Path(__file__).parent.parent.parent / ".local"
 
 
+def test_a_path_with_a_comma_gets_a_socket_folder_without_one():
+    assert "," not in embedded.database_url(Path("/srv/a,b"))
+
+
 def test_a_long_path_gets_a_short_socket_folder_of_its_own():
     folder = embedded.socket_folder(LONG)
 
