@@ -177,7 +177,7 @@ def matched_at(workspace, offer, *, price="0.33", at=NOON):
     Queue the workspace, take a node and match it, as the market does.
     """
     services.queue_funded(at=at)
-    catalog_services.take_node(offer_id=offer.pk)
+    catalog_services.take_node(offer_id=offer.pk, at=at)
     return services.match_workspace(
         workspace_id=workspace.pk, offer_id=offer.pk, hourly_price=usd(price), at=at
     )

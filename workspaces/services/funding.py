@@ -117,7 +117,7 @@ def _give_back(
 ) -> Workspace:
     workspace = lock_workspace(workspace_id)
     check_move(workspace, to)
-    free_node(workspace)
+    free_node(workspace, at=at)
     returned = close_hold(workspace, at=at)
     return record_move(
         workspace, to, at=at, actor=actor, reason=reason, returned=returned

@@ -13,13 +13,13 @@ from workspaces.models import Workspace
 from workspaces.states import ON_A_NODE
 
 
-def free_node(workspace: Workspace) -> None:
+def free_node(workspace: Workspace, *, at: datetime) -> None:
     """
     Give its node back to the offer, if it occupies one.
     """
     if workspace.state in ON_A_NODE:
         assert workspace.offer_id is not None
-        catalog.return_node(offer_id=workspace.offer_id)
+        catalog.return_node(offer_id=workspace.offer_id, at=at)
 
 
 def close_hold(workspace: Workspace, *, at: datetime) -> Decimal:

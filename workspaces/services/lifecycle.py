@@ -174,7 +174,7 @@ def stop_workspace(
     assert workspace.ends_at is not None
     stopped_at = min(at.replace(microsecond=0), workspace.ends_at)
     kept_until = stopped_at + timedelta(days=workspace.kept_days)
-    free_node(workspace)
+    free_node(workspace, at=at)
     meters = switch_meters(
         workspace, to, at=stopped_at, ends={Metered.STORAGE: kept_until}
     )
@@ -229,7 +229,7 @@ def fail_workspace(
     """
     workspace = lock_workspace(workspace_id)
     check_move(workspace, State.FAILED)
-    free_node(workspace)
+    free_node(workspace, at=at)
     returned = close_hold(workspace, at=at)
     return record_move(
         workspace, State.FAILED, at=at, actor=actor, reason=reason, returned=returned
