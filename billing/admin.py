@@ -10,6 +10,7 @@ from billing.models import (
     Charge,
     Dispute,
     Hold,
+    Invoice,
     Meter,
     MeterFault,
     Payout,
@@ -123,6 +124,14 @@ class DisputeAdmin(ReadOnlyAdmin):
     list_display = ["opened_at", "top_up", "total", "reason", "status"]
     list_filter = ["status"]
     list_select_related = ["top_up"]
+
+
+@admin.register(Invoice)
+class InvoiceAdmin(ReadOnlyAdmin):
+    list_display = ["code", "issued_at", "buyer_name", "net", "vat", "total"]
+    list_filter = ["kind", "year", "buyer_country", "vat_treatment"]
+    search_fields = ["=number", "buyer_name", "=buyer_vat_id"]
+    ordering = ["-pk"]
 
 
 @admin.register(ProviderEvent)

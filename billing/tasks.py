@@ -7,7 +7,7 @@ from requests import RequestException
 import clock
 from billing import services
 from billing.gateways import sandbox
-from billing.services import auto_top_ups, events, janitor, payouts, rates
+from billing.services import auto_top_ups, events, invoices, janitor, payouts, rates
 from billing.services.tick import run_tick
 
 logger = logging.getLogger(__name__)
@@ -74,6 +74,14 @@ def top_up_automatically() -> None:
     """
     auto_top_ups.run_due(at=clock.now())
     auto_top_ups.describe_cards()
+
+
+@shared_task
+def issue_invoices() -> None:
+    """
+    Write the invoices and credit notes that are due.
+    """
+    invoices.issue_due(at=clock.now())
 
 
 @shared_task

@@ -1,6 +1,15 @@
 from django.urls import path
 
-from billing.views import auto, payouts, refunds, sandbox, staff, top_ups, wallet
+from billing.views import (
+    auto,
+    invoices,
+    payouts,
+    refunds,
+    sandbox,
+    staff,
+    top_ups,
+    wallet,
+)
 
 app_name = "billing"
 urlpatterns = [
@@ -16,6 +25,8 @@ urlpatterns = [
         refunds.refund_confirm,
         name="refund_confirm",
     ),
+    path("wallet/invoices/", invoices.invoices, name="invoices"),
+    path("wallet/invoices/<slug:code>.pdf", invoices.invoice, name="invoice"),
     path("wallet/card/remove/", auto.remove_card, name="card_remove"),
     path("wallet/<slug:currency>/auto/", auto.auto_top_up, name="auto_top_up"),
     path("wallet/<slug:currency>/auto/off/", auto.switch_off, name="auto_top_up_off"),
@@ -24,6 +35,11 @@ urlpatterns = [
         "wallet/<slug:currency>/statement.csv",
         wallet.statement_csv,
         name="statement_csv",
+    ),
+    path(
+        "wallet/<slug:currency>/statement.pdf",
+        wallet.statement_pdf,
+        name="statement_pdf",
     ),
     path("sandbox/<slug:reference>/", sandbox.page, name="sandbox_pay"),
     path("sandbox/<slug:reference>/pay/", sandbox.pay, name="sandbox_pay_now"),

@@ -38,6 +38,7 @@ app.conf.beat_schedule = {
         "task": "billing.tasks.top_up_automatically",
         "schedule": 30.0,
     },
+    "issue invoices": {"task": "billing.tasks.issue_invoices", "schedule": 15.0},
     "look up payments": {"task": "billing.tasks.look_up_payments", "schedule": 60.0},
     "send mail": {"task": "marketplace.tasks.send_mail", "schedule": 5.0},
     "match market": {"task": "marketplace.tasks.match_market", "schedule": 10.0},

@@ -336,4 +336,6 @@ LOGGING = {
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "INFO"},
+    # It tells the log about every glyph of every document.
+    "loggers": {"fontTools": {"level": "WARNING"}},
 }

@@ -7,7 +7,7 @@ triggers off.
 
 from django.db.backends.postgresql.operations import DatabaseOperations
 
-TABLES = ("billing_account", "billing_transfer", "billing_charge")
+TABLES = ("billing_account", "billing_transfer", "billing_charge", "billing_invoice")
 flush = DatabaseOperations.execute_sql_flush
 
 

@@ -5,6 +5,7 @@ The tables of the money. Other apps call ``billing.services`` instead.
 from billing.models.cards import AutoTopUp, Card
 from billing.models.events import ProviderEvent
 from billing.models.holds import Charge, EndWarning, Hold, Meter, MeterFault
+from billing.models.invoices import Invoice, InvoiceSeries
 from billing.models.ledger import Account, Transfer, UsedKey, Wallet
 from billing.models.payments import Dispute, Refund, TopUp
 from billing.models.payouts import BankAccount, Payout
@@ -21,6 +22,8 @@ __all__ = [
     "Dispute",
     "EndWarning",
     "Hold",
+    "Invoice",
+    "InvoiceSeries",
     "Meter",
     "MeterFault",
     "Payout",

@@ -69,6 +69,8 @@ class Statement:
     The lines of a half-open period, in the order in which they happened.
     """
 
+    from_at: datetime
+    to_at: datetime
     opening: Money
     closing: Money
     money_in: Money
@@ -92,6 +94,8 @@ def statement_of(
     nothing = Money(0, currency)
     opening = available + held
     return Statement(
+        from_at=from_at,
+        to_at=to_at,
         opening=opening,
         closing=lines[-1].balance if lines else opening,
         money_in=sum((row.amount for row in lines if row.amount > nothing), nothing),

@@ -12,10 +12,12 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 import clock
+from billing import documents
 from billing.exports import csv_lines
 from billing.services.statements import Statement, latest_lines, statement_of
 from billing.services.top_ups import recent_top_ups
@@ -91,6 +93,26 @@ def statement_csv(request: HttpRequest, currency: str) -> StreamingHttpResponse:
     )
     name = f"statement-{currency}-{first:%Y-%m}.csv"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@require_safe
+def statement_pdf(request: HttpRequest, currency: str) -> HttpResponse:
+    assert request.user.is_authenticated
+    first = _month(request)
+    content = documents.statement_pdf(
+        _statement(request, currency, first),
+        currency=currency,
+        month=first,
+        language=get_language() or request.user.language,
+        name=request.user.email,
+    )
+    return as_pdf(content, name=f"statement-{currency}-{first:%Y-%m}")
+
+
+def as_pdf(content: bytes, *, name: str) -> HttpResponse:
+    response = HttpResponse(content, content_type="application/pdf")
+    response["Content-Disposition"] = f'attachment; filename="{name}.pdf"'
     return response
 
 
