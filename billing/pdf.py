@@ -74,16 +74,17 @@ class Document(FPDF):
             if self.will_page_break(12):
                 self.add_page()
             top = self.get_y()
-            self.multi_cell(WIDTH * 0.6, 6, name, new_x=XPos.RIGHT, new_y=YPos.TOP)
-            self.set_xy(MARGIN + WIDTH * 0.6, top)
-            self.multi_cell(
-                WIDTH * 0.4,
-                6,
-                value,
-                align="R",
-                new_x=XPos.LMARGIN,
-                new_y=YPos.NEXT,
-            )
+            ends = []
+            for text, left, width, align in (
+                (name, MARGIN, WIDTH * 0.7, "L"),
+                (value, MARGIN + WIDTH * 0.7, WIDTH * 0.3, "R"),
+            ):
+                self.set_xy(left, top)
+                self.multi_cell(
+                    width, 6, text, align=align, new_x=XPos.LMARGIN, new_y=YPos.NEXT
+                )
+                ends.append(self.get_y())
+            self.set_xy(MARGIN, max(ends))
 
     def rule(self) -> None:
         """
