@@ -74,7 +74,7 @@ class Launcher:
             Preparation(self.home, variables, self.interruption).run()
             self.start_site(sockets, variables)
             claim.announce(self.home, url=url, is_ready=True)
-            greet(url, self.home)
+            greet(url, self.home, self.cluster.root)
             self.watch()
         except Stopped:
             say("\nStopping …")
@@ -189,12 +189,13 @@ def answers(port: int) -> bool:
         connection.close()
 
 
-def greet(url: str, home: Path) -> None:
+def greet(url: str, home: Path, database: Path) -> None:
+    where = f"{home}, the database in {database}" if database != home else f"{home}"
     say(
         f"\nCorehour runs at {url}\n\n"
         f"  renter  {demo_logins.RENTER}\n"
         f"  staff   {demo_logins.STAFF}\n"
         f"  password of both: {demo_logins.PASSWORD}\n\n"
-        f"Data and logs are in {home}.\n"
+        f"Data and logs are in {where}.\n"
         "Ctrl-C stops it and keeps the data; `make run FRESH=1` starts over."
     )
