@@ -7,7 +7,15 @@ from requests import RequestException
 import clock
 from billing import services
 from billing.gateways import sandbox
-from billing.services import auto_top_ups, events, invoices, janitor, payouts, rates
+from billing.services import (
+    auto_top_ups,
+    events,
+    invoices,
+    janitor,
+    payouts,
+    profiles,
+    rates,
+)
 from billing.services.tick import run_tick
 
 logger = logging.getLogger(__name__)
@@ -82,6 +90,14 @@ def issue_invoices() -> None:
     Write the invoices and credit notes that are due.
     """
     invoices.issue_due(at=clock.now())
+
+
+@shared_task
+def check_vat_ids() -> None:
+    """
+    Ask the EU's register about VAT numbers that are not known to be valid.
+    """
+    profiles.check_vat_ids(at=clock.now())
 
 
 @shared_task

@@ -39,6 +39,7 @@ app.conf.beat_schedule = {
         "schedule": 30.0,
     },
     "issue invoices": {"task": "billing.tasks.issue_invoices", "schedule": 15.0},
+    "check VAT numbers": {"task": "billing.tasks.check_vat_ids", "schedule": 300.0},
     "look up payments": {"task": "billing.tasks.look_up_payments", "schedule": 60.0},
     "send mail": {"task": "marketplace.tasks.send_mail", "schedule": 5.0},
     "match market": {"task": "marketplace.tasks.match_market", "schedule": 10.0},

@@ -222,6 +222,11 @@ SELLER_NAME, SELLER_ADDRESS, SELLER_COUNTRY, SELLER_VAT_ID = (
     environment.text(f"SELLER_{field}", demo if DEMO else None)
     for field, demo in _demo_seller.items()
 )
+# The EU's register of VAT numbers; without it, numbers count as not checked.
+VIES_URL = environment.text(
+    "VIES_URL",
+    "" if DEMO else "https://ec.europa.eu/taxation_customs/vies/rest-api",
+)
 EXCHANGE_BACKEND = "djmoney.contrib.exchange.backends.base.SimpleExchangeBackend"
 EXCHANGE_RATES_URL = environment.text(
     "EXCHANGE_RATES_URL",

@@ -13,6 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 from billing.tax import Customer, IdStatus
 
+ANSWER_IS_GOOD_FOR = datetime.timedelta(days=30)
+
 
 class VatRateQuerySet(models.QuerySet["VatRate"]):
     def on(self, day: datetime.date, *, country: str) -> "VatRate | None":
@@ -82,7 +84,9 @@ class BillingProfile(models.Model):
         choices=IdStatus.choices,
         default=IdStatus.NONE,
     )
+    # When the register last gave an answer, and when it was last asked.
     vat_id_checked_at = models.DateTimeField(null=True, blank=True)
+    vat_id_asked_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         verbose_name = _("billing details")
@@ -102,12 +106,16 @@ class BillingProfile(models.Model):
     def __str__(self) -> str:
         return self.name or self.country
 
-    def customer(self) -> Customer:
+    def customer(self, at: datetime.datetime) -> Customer:
         """
-        Return what decides the tax.
+        Return what decides the tax at `at`; an old answer about the number is none.
         """
+        status = IdStatus(self.vat_id_status)
+        checked_at = self.vat_id_checked_at
+        if status == IdStatus.VALID and (
+            checked_at is None or at - checked_at > ANSWER_IS_GOOD_FOR
+        ):
+            status = IdStatus.UNCHECKED
         return Customer(
-            country=self.country,
-            is_business=self.is_business,
-            id_status=IdStatus(self.vat_id_status),
+            country=self.country, is_business=self.is_business, id_status=status
         )

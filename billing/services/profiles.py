@@ -7,11 +7,16 @@ import datetime
 from pathlib import Path
 
 from django.conf import settings
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from billing import countries, tax
+from billing import countries, tax, vies
 from billing.models import BillingProfile, VatRate
 
+ASKS_AGAIN_AFTER = datetime.timedelta(minutes=10)
+# Some days before an answer is too old to count (`ANSWER_IS_GOOD_FOR`).
+ANSWER_IS_OLD_AFTER = datetime.timedelta(days=25)
+CHECKS_A_RUN = 20
 RATES_FILE = Path(__file__).parent.parent / "data" / "vat_rates.csv"
 
 
@@ -72,7 +77,7 @@ def save_profile(
         "address": address,
     }
     if known is None or known.vat_id != vat_id:
-        content["vat_id_checked_at"] = None
+        content["vat_id_checked_at"] = content["vat_id_asked_at"] = None
         content["vat_id_status"] = (
             tax.IdStatus.UNCHECKED if vat_id else tax.IdStatus.NONE
         )
@@ -82,21 +87,62 @@ def save_profile(
     return profile
 
 
-def decide_vat(profile: BillingProfile, *, day: datetime.date) -> tax.Decision:
+def decide_vat(profile: BillingProfile, *, at: datetime.datetime) -> tax.Decision:
     """
-    Return the VAT on a sale to the customer on `day`.
+    Return the VAT on a sale to the customer at `at`.
 
     :raises VatRateMissing: if their country has no rate on that day
     """
     country = tax.taxing_country(profile.country)
-    row = VatRate.objects.on(day, country=country) if country else None
+    row = VatRate.objects.on(at.date(), country=country) if country else None
     if country and row is None:
         raise VatRateMissing
     return tax.decide(
-        customer=profile.customer(),
+        customer=profile.customer(at),
         seller_country=settings.SELLER_COUNTRY,
         standard_rate=row.rate if row else None,
     )
+
+
+def check_vat_id(*, user_id: int, at: datetime.datetime) -> None:
+    """
+    Ask the register about the user's VAT number, if that is due.
+
+    Without an answer an earlier one stands until it is too old.
+    """
+    profile = profile_of(user_id=user_id)
+    if profile is None or not _is_check_due(profile, at=at):
+        return
+    answer = vies.ask(profile.vat_id)
+    changes: dict[str, object] = {"vat_id_asked_at": at}
+    if answer != tax.IdStatus.UNCHECKED:
+        changes |= {"vat_id_status": answer, "vat_id_checked_at": at}
+    # The number may have been changed while the register was asked.
+    same = BillingProfile.objects.filter(pk=profile.pk, vat_id=profile.vat_id)
+    same.update(**changes)
+
+
+def check_vat_ids(*, at: datetime.datetime) -> int:
+    """
+    Ask the register about the numbers that are due and return how many were asked.
+    """
+    asked_lately = Q(vat_id_asked_at__gt=at - ASKS_AGAIN_AFTER)
+    waiting = Q(vat_id_status=tax.IdStatus.UNCHECKED) | Q(
+        vat_id_status=tax.IdStatus.VALID, vat_id_checked_at__lt=at - ANSWER_IS_OLD_AFTER
+    )
+    rows = BillingProfile.objects.filter(waiting).exclude(asked_lately).order_by("pk")
+    user_ids = list(rows.values_list("user_id", flat=True)[:CHECKS_A_RUN])
+    for user_id in user_ids:
+        check_vat_id(user_id=user_id, at=at)
+    return len(user_ids)
+
+
+def _is_check_due(profile: BillingProfile, *, at: datetime.datetime) -> bool:
+    asked_at, checked_at = profile.vat_id_asked_at, profile.vat_id_checked_at
+    if not profile.vat_id or (asked_at and at - asked_at < ASKS_AGAIN_AFTER):
+        return False
+    is_fresh = checked_at is not None and at - checked_at < ANSWER_IS_OLD_AFTER
+    return not is_fresh and profile.vat_id_status != tax.IdStatus.INVALID
 
 
 def load_vat_rates() -> int:

@@ -107,7 +107,7 @@ def new_top_up(wallet: Wallet, net: Money, *, at: datetime, **content: Any) -> T
     profile = profile_of(user_id=wallet.user_id)
     if profile is None:
         raise TopUpRefused(_("Say which country you are in first."))
-    vat = decide_vat(profile, day=at.date())
+    vat = decide_vat(profile, at=at)
     taxed = tax.add_vat(net, rate=vat.rate)
     nothing = Money(0, net.currency)
     return TopUp.objects.create(

@@ -4,7 +4,6 @@ From an amount to the provider's page and back.
 
 from uuid import UUID
 
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.utils.translation import get_language
@@ -16,7 +15,12 @@ from djmoney.money import Money
 import clock
 from billing.forms import TopUpForm
 from billing.models import TopUp
-from billing.services.profiles import VatRateMissing, profile_of, save_profile
+from billing.services.profiles import (
+    VatRateMissing,
+    check_vat_id,
+    profile_of,
+    save_profile,
+)
 from billing.services.refunds import refundable
 from billing.services.top_ups import (
     TopUpRefused,
@@ -24,6 +28,7 @@ from billing.services.top_ups import (
     find_top_up,
     start_top_up,
 )
+from billing.tax import IdStatus
 
 STEPS = [_("Amount"), _("Check"), _("Pay"), _("In your wallet")]
 PROFILE_FIELDS = ("country", "is_business", "name", "address", "vat_id")
@@ -59,8 +64,10 @@ def confirm(request: HttpRequest, top_up: UUID) -> HttpResponse:
     if quote.status != TopUp.Status.DRAFT:
         return redirect(quote)
     balance = quote.wallet.available.balance
+    profile = profile_of(user_id=quote.wallet.user_id)
     context = {
         "top_up": quote,
+        "has_invalid_vat_id": profile and profile.vat_id_status == IdStatus.INVALID,
         "available": balance,
         "available_after": balance + quote.net,
         "refusal": refusal,
@@ -107,23 +114,20 @@ def _initial(request: HttpRequest) -> dict[str, object]:
     return {"currency": currency, **known}
 
 
-@transaction.atomic
 def _quote(request: HttpRequest, form: TopUpForm) -> TopUp:
-    """
-    Save the billing details and quote the top-up, both or neither.
-    """
     assert request.user.is_authenticated
-    cleaned = form.cleaned_data
+    cleaned, now = form.cleaned_data, clock.now()
     save_profile(
         user_id=request.user.pk, **{name: cleaned[name] for name in PROFILE_FIELDS}
     )
+    check_vat_id(user_id=request.user.pk, at=now)
     return start_top_up(
         user_id=request.user.pk,
         net=Money(cleaned["amount"], cleaned["currency"]),
         email=request.user.email,
         language=get_language() or request.user.language,
         saves_card=cleaned["saves_card"],
-        at=clock.now(),
+        at=now,
     )
 
 

@@ -26,7 +26,7 @@ from billing.models import ProviderEvent, TopUp
 from billing.services.janitor import look_up_payments
 from tests.billing import provider
 from tests.billing.conftest import NOON, balance, make_wallet, usd
-from tests.billing.stripe_stub import stripe_stub
+from tests.billing.stub_server import stub_server
 
 KEY = "sk_test_local"
 
@@ -73,7 +73,7 @@ def local(localstripe_url):
 
 @pytest.fixture
 def stub():
-    with stripe_stub() as stub:
+    with stub_server() as stub:
         yield stub
 
 

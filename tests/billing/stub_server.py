@@ -1,5 +1,5 @@
 """
-What localstripe lacks of Stripe's API, on the loopback: checkouts and faults.
+A server on the loopback that answers what a test wants, or loses the answer.
 """
 
 import json
@@ -24,7 +24,7 @@ class Stub:
 
 
 @contextmanager
-def stripe_stub():
+def stub_server():
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -38,7 +38,8 @@ def stripe_stub():
                 # Done, but the answer is lost on the way.
                 self.close_connection = True
                 return
-            answer = json.dumps(content).encode()
+            is_raw = isinstance(content, bytes)
+            answer = content if is_raw else json.dumps(content).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(answer)))
