@@ -128,6 +128,8 @@ ACCESS = {
     # catalog
     "catalog:planner": public(),
     "catalog:planner_config": Access(405, 405, 405, 405),
+    "catalog:estimates": public(),
+    "catalog:estimates_csv": public(),
     "catalog:gpus": public(),
     "catalog:gpu": public("gpu"),
     "catalog:workloads": public(),

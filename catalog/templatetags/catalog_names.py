@@ -2,6 +2,9 @@
 Names that stand in the catalog's data, in the reader's language where it has one.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from django import template
 from django.utils.translation import gettext, gettext_noop
 
@@ -27,6 +30,14 @@ KNOWN = (
         " deleted when the workspace ends."
     ),
 )
+
+
+@register.filter
+def named(names: Mapping[str, Any], slug: str) -> Any:
+    """
+    Return the name of a slug, the slug itself where it has none.
+    """
+    return names.get(slug, slug)
 
 
 @register.filter
