@@ -71,7 +71,10 @@ def kill(child: Child) -> None:
 
 @pytest.mark.parametrize("kind", [WORKER, BEAT, WEB])
 def test_a_child_that_ends_by_itself_ends_the_run_with_its_last_words(home, kind):
-    code = "print('\\n'.join(map(str, range(100)))); raise SystemExit('no such table')"
+    code = (
+        "print('\\n'.join(map(str, range(100))), flush=True);"
+        "raise SystemExit('no such table')"
+    )
     child = home.start(kind, program(code))
     child.wait()
 

@@ -56,8 +56,8 @@ def test_packages_are_installed_when_there_is_a_reason_and_only_then(checkout, c
     # The system's Python went away under the environment.
     venv.PYTHON.unlink()
     venv.PYTHON.symlink_to("/usr/bin/no-such-python")
-    venv.main("requirements-dev.txt")
-    assert steps(capsys) == [environment, dev]
+    assert not venv.works(venv.PYTHON)
+    assert not venv.is_installed(checkout / "requirements-dev.txt")
 
 
 @pytest.mark.parametrize(
