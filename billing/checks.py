@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
+from billing.payment_checks import PAYMENT_QUESTIONS
+
 QUESTIONS = {
     "currency balances sum to zero": """
         SELECT currency, sum(balance)::text FROM billing_account
@@ -183,7 +185,7 @@ def check_books() -> list[Fault]:
 def _ask_all() -> list[Fault]:
     faults = []
     with connection.cursor() as cursor:
-        for rule, question in QUESTIONS.items():
+        for rule, question in {**QUESTIONS, **PAYMENT_QUESTIONS}.items():
             cursor.execute(question)
             faults += [
                 Fault(rule, str(row_id), seen) for row_id, seen in cursor.fetchall()

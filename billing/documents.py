@@ -6,6 +6,7 @@ from datetime import UTC, date
 
 from django.utils import translation
 from django.utils.translation import gettext as _
+from djmoney.money import Money
 
 import formats
 from billing import countries
@@ -116,11 +117,20 @@ def _amounts(invoice: Invoice, language: str) -> list[tuple[str, str]]:
     net = formats.money(invoice.net, language)
     rate = formats.percent(invoice.vat_rate / 100, language)
     what = _("Prepaid balance for renting GPUs by the hour, 1 × %s") % net
-    return [
+    rows = [
         (what, net),
         (_("Taxable amount at %s") % rate, net),
         (_("VAT %s") % rate, formats.money(invoice.vat, language)),
     ]
+    if invoice.exchange_rate is not None and invoice.exchanged_on is not None:
+        label = _("VAT in %(currency)s, at %(rate)s (ECB, %(day)s)") % {
+            "currency": invoice.tax_currency,
+            "rate": formats.number(invoice.exchange_rate, language, 6),
+            "day": formats.day(invoice.exchanged_on, language, UTC),
+        }
+        in_tax_currency = Money(invoice.tax_amount, invoice.tax_currency)
+        rows.append((label, formats.money(in_tax_currency, language)))
+    return rows
 
 
 def _notes(invoice: Invoice) -> list[str]:

@@ -99,6 +99,19 @@ class Invoice(models.Model):
     vat_treatment = models.CharField(
         _("VAT treatment"), max_length=14, choices=Treatment.choices
     )
+    # Article 230: the VAT in the currency of the country that gets it, if another.
+    tax_currency = models.CharField(_("tax currency"), max_length=3, blank=True)
+    tax_amount = models.DecimalField(
+        _("VAT in the tax currency"),
+        max_digits=18,
+        decimal_places=2,
+        null=True,
+        blank=True,
+    )
+    exchange_rate = models.DecimalField(
+        _("exchange rate"), max_digits=18, decimal_places=6, null=True, blank=True
+    )
+    exchanged_on = models.DateField(_("day of the rate"), null=True, blank=True)
     language = models.CharField(_("language"), max_length=8)
 
     objects: ClassVar["models.Manager[Invoice]"] = models.Manager()

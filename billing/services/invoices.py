@@ -12,6 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, transaction
+from djmoney.money import Money
 
 from billing.ledger import Busy, retry_conflicts
 from billing.models import (
@@ -23,6 +24,9 @@ from billing.models import (
     TopUp,
 )
 from billing.services.profiles import profile_of
+from billing.services.rates import NoExchangeRate, convert
+from billing.tax import taxing_country
+from money import round_half_up
 
 logger = logging.getLogger(__name__)
 Kind = Invoice.Kind
@@ -160,8 +164,12 @@ def _credit(
     )
 
 
-def _write(kind: Kind, top_up: TopUp, *, at: datetime, **content: Any) -> Invoice:
+def _write(
+    kind: Kind, top_up: TopUp, *, at: datetime, vat: Money, **content: Any
+) -> Invoice:
     return Invoice.objects.create(
+        vat=vat,
+        **_in_tax_currency(top_up, vat, at=at),
         kind=kind,
         year=at.year,
         number=_next_number(kind, year=at.year),
@@ -176,6 +184,24 @@ def _write(kind: Kind, top_up: TopUp, *, at: datetime, **content: Any) -> Invoic
         language=top_up.language,
         **content,
     )
+
+
+def _in_tax_currency(top_up: TopUp, vat: Money, *, at: datetime) -> dict[str, Any]:
+    """
+    Return the VAT in the currency of the country that gets it, if that is another.
+
+    :raises billing.services.rates.NoExchangeRate: if no day's rates are known
+    """
+    currency = "GBP" if taxing_country(top_up.country) == "GB" else "EUR"
+    if not vat or str(vat.currency) == currency:
+        return {}
+    converted = convert(amount=vat, currency=currency, at=at)
+    return {
+        "tax_currency": currency,
+        "tax_amount": round_half_up(converted.amount.amount),
+        "exchange_rate": converted.rate,
+        "exchanged_on": converted.as_of.date(),
+    }
 
 
 def _parties(top_up: TopUp) -> dict[str, str]:
@@ -211,7 +237,7 @@ def _ids(rows: Any) -> list[int]:
 def _try(issue: Any, **arguments: Any) -> int:
     try:
         issue(**arguments)
-    except (DatabaseError, Busy):
+    except (DatabaseError, Busy, NoExchangeRate):
         logger.exception("A document could not be issued")
         return 0
     return 1

@@ -21,6 +21,7 @@ from billing.models import BillingProfile, Invoice, InvoiceSeries, Refund, TopUp
 from billing.services import invoices as services
 from billing.services.invoices import credit_dispute, credit_refund, issue_due
 from billing.services.invoices import issue_invoice as issue
+from billing.services.rates import load_rates
 from billing.services.statements import statement_of
 from tests.billing import provider
 from tests.billing.conftest import NOON, make_wallet, pay
@@ -298,6 +299,53 @@ def test_pdf_of_a_credit_note_names_the_invoice(top_up):
 
     assert "Credit note CN-2026-000001" in text
     assert "Corrects invoice INV-2026-000001" in text
+
+
+RATES = [
+    "CURRENCY,CURRENCY_DENOM,TIME_PERIOD,OBS_VALUE",
+    "USD,EUR,2026-06-01,1.2500",
+    "GBP,EUR,2026-06-01,0.8000",
+]
+
+
+@pytest.mark.parametrize(
+    ("currency", "country", "vat", "tax_currency", "tax_amount", "rate"),
+    [
+        # 1 USD is 0.8 EUR; 1 EUR is 0.8 GBP; 1 USD is 0.64 GBP.
+        ("USD", "FR", "20.00", "EUR", "16.00", "0.800000"),
+        ("EUR", "GB", "20.00", "GBP", "16.00", "0.800000"),
+        ("USD", "GB", "20.00", "GBP", "12.80", "0.640000"),
+        ("GBP", "GB", "20.00", "", None, None),
+        ("EUR", "SE", "25.00", "", None, None),
+        ("USD", "US", "0.00", "", None, None),
+    ],
+)
+def test_vat_is_also_said_in_the_currency_of_the_country_that_gets_it(
+    db, currency, country, vat, tax_currency, tax_amount, rate
+):
+    load_rates(lines=RATES)
+    top_up = provider.paid(make_wallet(currency=currency), country=country)
+
+    invoice = issue(top_up_id=top_up.pk, at=NOON)
+
+    assert invoice.vat == Money(vat, currency)
+    assert invoice.tax_currency == tax_currency
+    assert invoice.tax_amount == (tax_amount and Decimal(tax_amount))
+    assert invoice.exchange_rate == (rate and Decimal(rate))
+    text = text_of(invoice_pdf(invoice))
+    assert ("(ECB, June 1, 2026)" in text) is bool(tax_currency)
+
+
+def test_invoice_waits_for_an_exchange_rate(wallet, caplog):
+    provider.paid(wallet, country="FR")
+    assert issue_due(at=NOON) == 0
+    assert "could not be issued" in caplog.text
+    assert not InvoiceSeries.objects.exists()
+
+    load_rates(lines=RATES)
+
+    assert issue_due(at=NOON) == 1
+    assert Invoice.objects.get().number == 1
 
 
 def test_names_in_other_scripts_and_markup_are_only_text(top_up):
