@@ -17,7 +17,6 @@ from django.views.decorators.http import (
 )
 
 import clock
-from billing.exports import csv_lines
 from billing.models import Payout
 from billing.payout_form import ReturnForm
 from billing.services.payouts import (
@@ -30,6 +29,7 @@ from billing.services.payouts import (
     run_payouts,
     week_of,
 )
+from csv_files import csv_lines
 
 HEADS = ["Holder", "Account", "Bank code", "Amount", "Currency", "Text"]
 

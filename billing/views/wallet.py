@@ -18,10 +18,11 @@ from django.views.decorators.http import require_safe
 
 import clock
 from billing import documents
-from billing.exports import csv_lines
+from billing.services.burn import standings_of
 from billing.services.statements import Statement, latest_lines, statement_of
 from billing.services.top_ups import recent_top_ups
-from billing.services.wallets import NoSuchWallet, wallets_of
+from billing.services.wallets import NoSuchWallet
+from csv_files import csv_lines
 
 MONTH = re.compile(r"(20[0-9]{2})-(0[1-9]|1[0-2])", re.ASCII)
 RECENT = 8
@@ -32,14 +33,14 @@ LINES_A_PAGE = 100
 def wallet(request: HttpRequest) -> HttpResponse:
     assert request.user.is_authenticated
     user_id = request.user.pk
-    balances = wallets_of(user_id=user_id)
-    currency = _chosen(request, [row.currency for row in balances])
+    standings = standings_of(user_id=user_id)
+    currency = _chosen(request, [row.balance.currency for row in standings])
     context = {
-        "wallets": balances,
+        "standings": standings,
         "currency": currency,
         "top_ups": recent_top_ups(user_id=user_id, number=RECENT),
         "lines": latest_lines(user_id=user_id, currency=currency, number=RECENT)
-        if balances
+        if standings
         else [],
     }
     return render(request, "billing/wallet.html", context)

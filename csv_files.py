@@ -10,6 +10,9 @@ from decimal import Decimal
 from djmoney.money import Money
 
 STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\0")
+GUARD = "'"
+
+Value = str | int | Money | Decimal | datetime | None
 
 
 class _Echo:
@@ -21,9 +24,7 @@ class _Echo:
         return text
 
 
-def csv_lines(
-    heads: Sequence[str], rows: Iterable[Sequence[str | Money | Decimal | datetime]]
-) -> Iterator[str]:
+def csv_lines(heads: Sequence[str], rows: Iterable[Sequence[Value]]) -> Iterator[str]:
     """
     Yield the lines of a CSV file (RFC 4180) with a head.
 
@@ -36,13 +37,29 @@ def csv_lines(
         yield writer.writerow([_cell(value) for value in row])
 
 
-def _cell(value: str | Money | Decimal | datetime) -> str:
+def unguarded(cell: str) -> str:
+    """
+    Return a cell of a file as it was before `csv_lines` guarded it.
+    """
+    if cell.startswith(GUARD) and _is_formula(cell.removeprefix(GUARD)):
+        return cell.removeprefix(GUARD)
+    return cell
+
+
+def _cell(value: Value) -> str:
+    if value is None:
+        return ""
     if isinstance(value, Money):
         return f"{value.amount:f}"
     if isinstance(value, Decimal):
         return f"{value:f}"
     if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat(timespec="seconds")
-    if value.lstrip(" ").startswith(STARTS_A_FORMULA):
-        return f"'{value}"
-    return value
+        timespec = "microseconds" if value.microsecond else "seconds"
+        return value.astimezone(UTC).isoformat(timespec=timespec)
+    text = str(value)
+    return f"{GUARD}{text}" if _is_formula(text) else text
+
+
+def _is_formula(text: str) -> bool:
+    # Apostrophes count as guards: a text that has its own gets another one.
+    return text.lstrip(f" {GUARD}").startswith(STARTS_A_FORMULA)
