@@ -149,6 +149,7 @@ ACCESS = {
     "billing:books": for_staff(),
     # workspaces
     "workspaces:how_billing_works": public(),
+    "workspaces:pilot": public(),
     "workspaces:list": for_everybody_logged_in(),
     "workspaces:request": for_everybody_logged_in(),
     "workspaces:quote": for_its_owner("quote"),

@@ -5,6 +5,7 @@ from workspaces import views
 app_name = "workspaces"
 urlpatterns = [
     path("how-billing-works/", views.how_billing_works, name="how_billing_works"),
+    path("pilot/", views.pilot, name="pilot"),
     path("workspaces/", views.list_workspaces, name="list"),
     path("workspaces/new/", views.request_workspace, name="request"),
     path("workspaces/quotes/<uuid:quote_id>/", views.show_quote, name="quote"),

@@ -27,6 +27,8 @@ from workspaces.forms import (
 )
 from workspaces.models import Quote, Workspace
 from workspaces.outlook import if_stopped
+from workspaces.pilot_form import PilotForm
+from workspaces.pilots import NoLiveAsk, cost_of_pilot
 from workspaces.states import OVER, RULES
 from workspaces.timeline import timeline
 
@@ -277,3 +279,21 @@ def how_billing_works(request: HttpRequest) -> HttpResponse:
         "fee_rate": settings.PLATFORM_FEE_RATE,
     }
     return render(request, "workspaces/how_billing_works.html", context)
+
+
+@require_safe
+@login_not_required
+def pilot(request: HttpRequest) -> HttpResponse:
+    currency = settings.CURRENCIES[0]
+    if request.user.is_authenticated:
+        currency = request.user.currency
+    form = PilotForm(request.GET, currency=currency)
+    answer = None
+    if form.is_valid():
+        try:
+            answer = cost_of_pilot(form.wanted(), at=clock.now())
+        except NoLiveAsk as error:
+            form.add_error("gpu", str(error))
+        except billing.NoExchangeRate as error:
+            form.add_error("currency", str(error))
+    return render(request, "workspaces/pilot.html", {"form": form, "answer": answer})
