@@ -58,6 +58,22 @@ class ChargeLine:
     seconds: int
     amount: Decimal
 
+    @property
+    def is_gpu(self) -> bool:
+        return self.what.startswith("GPU")
+
+
+@dataclass(frozen=True)
+class Month:
+    """
+    The head of a statement.
+    """
+
+    opening: Decimal
+    money_in: Decimal
+    money_out: Decimal
+    closing: Decimal
+
 
 class Person:
     def __init__(self, page: Page) -> None:
@@ -84,6 +100,8 @@ class Renter(Person):
     Somebody who comes to rent a GPU.
     """
 
+    email = ""
+
     def signs_up(self, email: str) -> None:
         self.page.goto("/account/signup/")
         self.page.get_by_label("Email").fill(email)
@@ -98,10 +116,11 @@ class Renter(Person):
         expect(self.page.locator("main")).to_contain_text(email)
         self.page.locator("main form button").click()
 
-    def logs_in(self, email: str, password: str = NEW_PASSWORD) -> None:
+    def logs_in(self, email: str) -> None:
+        self.email = email
         self.page.goto("/account/login/")
         self.page.get_by_label("Email").fill(email)
-        self.page.get_by_label("Password").fill(password)
+        self.page.get_by_label("Password").fill(NEW_PASSWORD)
         self.press("Log in")
         expect(self.page.locator("h1")).to_have_text("Dashboard")
 
@@ -131,6 +150,24 @@ class Renter(Person):
     def balance(self, name: str = "Available") -> Decimal:
         self.page.goto("/wallet/")
         return money(self.value(name, "#content section:has(#wallet-USD)").inner_text())
+
+    def statements(self) -> list[Month]:
+        """
+        Return the statements of all months, the newest first: clocks move on.
+        """
+        self.page.goto("/wallet/USD/statement/")
+        choices = self.page.get_by_label("Month").locator("option").all()
+        months = [choice.get_attribute("value") for choice in choices]
+        return [self.statement(month) for month in months if month]
+
+    def statement(self, month: str) -> Month:
+        self.page.goto(f"/wallet/USD/statement/?month={month}")
+        return Month(
+            opening=money(self.value("Balance at the start").inner_text()),
+            money_in=money(self.value("In").inner_text()),
+            money_out=abs(money(self.value("Out").inner_text())),
+            closing=money(self.value("Balance at the end").inner_text()),
+        )
 
     def plans(self) -> None:
         self.page.goto(
@@ -181,7 +218,7 @@ class Renter(Person):
         self.page.goto(workspace)
         until(
             self.page,
-            lambda: sum(line.what == "GPU" for line in self.charges()) >= hours,
+            lambda: sum(line.is_gpu for line in self.charges()) >= hours,
             f"{hours} hours are not billed",
         )
 

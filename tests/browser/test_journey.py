@@ -20,7 +20,7 @@ from tests.browser.journey import Renter, Staff, cents, money, until
 from tests.browser.site import Site, running_site
 
 GPU = "RTX 4090"
-ASK, STORAGE_RATE, STORAGE_GB = Decimal("0.31"), Decimal("0.09"), 200
+STORAGE_RATE, STORAGE_GB = Decimal("0.09"), 200
 SECONDS_OF_A_MONTH = 730 * 3600
 newcomers = (f"newcomer{number}@example.com" for number in count(1))
 
@@ -93,21 +93,47 @@ def fund_a_request(renter: Renter) -> str:
     return renter.funds()
 
 
-def check_the_bill(renter: Renter, workspace: str) -> Decimal:
+def check_what_is_held(renter: Renter) -> None:
+    assert renter.balance() == Decimal("81.67")
+    assert renter.balance("Set aside") == Decimal("18.33")
+    renter.page.goto("/dashboard/")
+    expect(renter.page.locator("main")).to_contain_text("Llama 3.1 8B")
+    expect(renter.page.locator("main")).to_contain_text("Funded")
+
+
+def change_the_price(staff: Staff, renter: Renter, workspace: str) -> None:
+    staff.changes_the_price(GPU, "EverXCloud", "0.31")
+
+    renter.page.goto("/gpus/rtx-4090/")
+    expect(renter.page.locator("main")).to_contain_text("$0.31")
+    expect(renter.page.locator("main")).to_contain_text("$0.33")
+    renter.page.goto(workspace)
+    assert renter.value("Price limit per GPU-hour").inner_text() == "$0.33"
+    assert money(renter.value("Still held").inner_text()) == Decimal("18.33")
+
+
+def check_the_start(renter: Renter, workspace: str) -> None:
+    renter.waits_for("Running", workspace)
+
+    assert renter.value("Agreed price per GPU-hour").inner_text() == "$0.31"
+    assert money(renter.value("Came back").inner_text()) == Decimal("0.80")
+    for event in ["Funded", "Queued", "Matched", "Provisioning", "Running"]:
+        expect(renter.page.locator(".timeline")).to_contain_text(event)
+
+
+def check_the_bill(renter: Renter, workspace: str, ask: Decimal) -> Decimal:
     """
     Work the bill out by hand from the seconds that the page shows; return its total.
     """
     renter.page.goto(workspace)
     lines = renter.charges()
-    seconds = {
-        what: sum(line.seconds for line in lines if (line.what == "GPU") == is_gpu)
-        for what, is_gpu in [("GPU", True), ("storage", False)]
-    }
-    compute = cents(ASK * seconds["GPU"] / 3600)
-    storage = cents(STORAGE_RATE * STORAGE_GB * seconds["storage"] / SECONDS_OF_A_MONTH)
+    gpu_seconds = sum(line.seconds for line in lines if line.is_gpu)
+    storage_seconds = sum(line.seconds for line in lines if not line.is_gpu)
+    compute = cents(ask * gpu_seconds / 3600)
+    storage = cents(STORAGE_RATE * STORAGE_GB * storage_seconds / SECONDS_OF_A_MONTH)
 
-    assert seconds["GPU"] == seconds["storage"] > 3 * 3600
-    total = sum(line.amount for line in lines)
+    assert gpu_seconds == storage_seconds > 3 * 3600
+    total = sum((line.amount for line in lines), Decimal(0))
     assert total == compute + storage
     assert money(renter.value("Billed so far").inner_text()) == total
     assert money(renter.value("Still held").inner_text()) == 0
@@ -117,52 +143,33 @@ def check_the_bill(renter: Renter, workspace: str) -> Decimal:
 def check_the_wallet(renter: Renter, spent: Decimal) -> None:
     assert renter.balance("Set aside") == 0
     assert renter.balance() == 100 - spent
-    renter.page.goto("/wallet/USD/statement/")
-    assert money(renter.value("In").inner_text()) == 100
-    assert abs(money(renter.value("Out").inner_text())) == spent
-    assert money(renter.value("Balance at the end").inner_text()) == 100 - spent
+    months = renter.statements()
+    assert sum(month.money_in for month in months) == 100
+    assert sum(month.money_out for month in months) == spent
+    assert months[0].closing == 100 - spent
+    assert months[-1].opening == 0
 
 
-@pytest.mark.parametrize(
-    "with_scripts", [True, False], ids=["with scripts", "without scripts"]
-)
-def test_the_main_job(browser: Browser, own_site: Site, with_scripts: bool):
-    with visitors(browser, own_site, with_scripts=with_scripts) as new_page:
-        renter = become_a_renter(new_page())
-        staff = Staff(new_page())
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_the_main_job(browser: Browser, own_site: Site, scripts: bool):
+    with visitors(browser, own_site, with_scripts=scripts) as new_page:
+        renter, staff = become_a_renter(new_page()), Staff(new_page())
         staff.logs_in()
 
         top_up_100(renter)
         workspace = fund_a_request(renter)
-        assert renter.balance() == Decimal("81.67")
-        assert renter.balance("Set aside") == Decimal("18.33")
-        renter.page.goto("/dashboard/")
-        expect(renter.page.locator("main")).to_contain_text("Llama 3.1 8B")
-        expect(renter.page.locator("main")).to_contain_text("Funded")
-
-        staff.changes_the_price(GPU, "EverXCloud", "0.31")
-        renter.page.goto("/gpus/rtx-4090/")
-        history = renter.page.locator("main").inner_text()
-        assert "$0.31" in history
-        assert "$0.33" in history
-        renter.page.goto(workspace)
-        assert renter.value("Price limit per GPU-hour").inner_text() == "$0.33"
-        assert money(renter.value("Still held").inner_text()) == Decimal("18.33")
-
+        check_what_is_held(renter)
+        change_the_price(staff, renter, workspace)
         staff.opens_the_market()
-        renter.waits_for("Running", workspace)
-        assert renter.value("Agreed price per GPU-hour").inner_text() == "$0.31"
-        assert money(renter.value("Came back").inner_text()) == Decimal("0.80")
-        for event in ["Funded", "Queued", "Matched", "Provisioning", "Running"]:
-            expect(renter.page.locator(".timeline")).to_contain_text(event)
-
+        check_the_start(renter, workspace)
         staff.moves_the_clock(hours=3)
         renter.waits_for_hours(3, workspace)
         renter.stops(workspace)
 
-        spent = check_the_bill(renter, workspace)
+        spent = check_the_bill(renter, workspace, Decimal("0.31"))
         check_the_wallet(renter, spent)
-    assert "fault" not in own_site.manage("check_books").lower()
+    # It ends with an error if it finds a fault.
+    own_site.manage("check_books")
 
 
 def test_a_declined_card_credits_nothing(browser: Browser, site: Site):
@@ -196,23 +203,13 @@ def test_a_worker_killed_in_the_middle_of_a_tick_changes_no_statement(
 ):
     home = tmp_path / "site"
     with running_site(home) as site, visitors(browser, site) as new_page:
-        page = new_page()
-        renter = become_a_renter(page)
-        top_up_100(renter)
-        workspace = fund_a_request(renter)
-        email = page.locator(".dropdown-panel .soft").first.inner_text()
-        site.manage("open_market")
-        renter.waits_for("Running", workspace)
-        path = workspace.removeprefix(site.url)
+        email, path = rent(new_page(), site)
 
     with (
         running_site(home, FAILPOINTS="tick.before_commit=kill") as site,
         visitors(browser, site) as new_page,
     ):
-        staff = Staff(new_page())
-        staff.logs_in()
-        staff.moves_the_clock(hours=3)
-        until(staff.page, lambda: died_in_a_tick(site), "No tick was killed")
+        let_ticks_die(new_page(), site)
         renter = Renter(new_page())
         renter.logs_in(email)
         renter.page.goto(path)
@@ -225,15 +222,26 @@ def test_a_worker_killed_in_the_middle_of_a_tick_changes_no_statement(
         renter.waits_for_hours(3, path)
         renter.stops(path)
 
-        spent = check_the_bill(renter, path)
+        spent = check_the_bill(renter, path, Decimal("0.33"))
         check_the_wallet(renter, spent)
-    assert "fault" not in own_books(home)
+        site.manage("check_books")
 
 
-def died_in_a_tick(site: Site) -> bool:
-    return "WorkerLostError" in (site.home / "log" / "worker.log").read_text()
+def rent(page: Page, site: Site) -> tuple[str, str]:
+    """
+    Return who rents a running workspace, and the path of its page.
+    """
+    renter = become_a_renter(page)
+    top_up_100(renter)
+    workspace = fund_a_request(renter)
+    site.manage("open_market")
+    renter.waits_for("Running", workspace)
+    return renter.email, workspace.removeprefix(site.url)
 
 
-def own_books(home: Path) -> str:
-    with running_site(home) as site:
-        return site.manage("check_books").lower()
+def let_ticks_die(page: Page, site: Site) -> None:
+    staff = Staff(page)
+    staff.logs_in()
+    staff.moves_the_clock(hours=3)
+    log = site.home / "log" / "worker.log"
+    until(page, lambda: "WorkerLostError" in log.read_text(), "No tick was killed")
