@@ -135,6 +135,23 @@ def test_fetches_a_payment(local):
     assert found.body["status"] == "succeeded"
 
 
+def test_describes_and_forgets_a_card(local):
+    customer = local.open_customer(key="user:1", email="renter@example.com")
+    card = attach(local, customer)
+
+    assert local.describe_card(card) == "Visa •••• 4242"
+    local.forget_card(card)
+
+    kept = local.client.v1.payment_methods.list({"customer": customer, "type": "card"})
+    assert kept.data == []
+
+
+def test_describes_what_is_no_card_by_its_name(gateway, stub):
+    stub.answers = [(200, {"id": "pm_1", "object": "payment_method", "card": None})]
+
+    assert gateway.describe_card("pm_1") == "pm_1"
+
+
 def test_declined_card_is_said(local):
     customer = local.open_customer(key="user:1", email="renter@example.com")
     card = attach(local, customer, "pm_card_chargeCustomerFail")
