@@ -25,7 +25,6 @@ from catalog.models import (
     StoragePlan,
     Supplier,
     Workload,
-    WorkloadBlock,
     WorkloadGpu,
     WorkloadText,
 )
@@ -364,25 +363,20 @@ class WorkloadGpuInline(admin.TabularInline):
 
 @admin.register(Workload)
 class WorkloadAdmin(admin.ModelAdmin):
-    list_display = ["slug", "is_published", "position"]
+    list_display = ["slug", "table", "is_published", "position"]
     inlines = [WorkloadGpuInline]
     autocomplete_fields = ["example_gpu", "example_supplier"]
     ordering = ["position"]
 
 
-class WorkloadBlockInline(WithLinks, admin.StackedInline):
-    model = WorkloadBlock
-    fields = [("kind", "position"), "title", "body", "note", ("url", "gpu")]
-    ordering = ["kind", "position"]
-    autocomplete_fields = ["gpu"]
-    extra = 0
-
-
 @admin.register(WorkloadText)
-class WorkloadTextAdmin(admin.ModelAdmin):
-    list_display = ["title", "workload", "language", "reviewed_by", "reviewed_date"]
-    list_filter = ["language", "workload"]
+class WorkloadTextAdmin(ReadOnly, admin.ModelAdmin):
+    """
+    Shows the versions; they are written on the staff's own pages.
+    """
+
+    list_display = ["title", "workload", "language", "number", "is_published", "note"]
+    list_filter = ["is_published", "language", "workload"]
     list_select_related = ["workload"]
     search_fields = ["title", "blocks__title", "blocks__body"]
-    inlines = [WorkloadBlockInline]
-    ordering = ["workload__position", "language"]
+    ordering = ["workload__position", "language", "-number"]

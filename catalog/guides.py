@@ -9,7 +9,7 @@ from datetime import datetime
 
 from djmoney.money import Money
 
-from catalog import fit
+from catalog import fit, inference
 from catalog.asks import Ask, asks_of, best_asks
 from catalog.costs import PLANNING_WINDOWS, Cost, cost_window
 from catalog.models import (
@@ -22,12 +22,16 @@ from catalog.models import (
 )
 
 FALLBACK = "en"
+# What the guide to training counts beside one GPU: a full node.
+NODE_GPUS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
 class FitRow:
     """
     A GPU with the largest base model that the rule of thumb gives it, in billions.
+
+    `node_full_b` is that of eight such GPUs which share the states of a training.
     """
 
     gpu: GpuModel
@@ -39,6 +43,22 @@ class FitRow:
     @property
     def best(self) -> Ask | None:
         return self.asks[0] if self.asks else None
+
+    @property
+    def node_full_b(self) -> int:
+        memory_gb = NODE_GPUS * self.gpu.process_gb
+        return fit.largest_model_b(memory_gb=memory_gb, method=Method.FULL)
+
+    @property
+    def served_b(self) -> list[int]:
+        """
+        The largest models that it serves in 16, 8 and 4 bit.
+        """
+        memory_gb = float(self.gpu.process_gb)
+        return [
+            inference.largest_model_b(memory_gb=memory_gb, precision=precision)
+            for precision in inference.Precision
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +75,8 @@ class Window:
 class Example:
     """
     The guide's worked example: one supplier's price, and the best live ask beside it.
+
+    Where no supplier is named, the price is the best live ask, and `best` is empty.
     """
 
     gpu: GpuModel
@@ -90,6 +112,22 @@ class Guide:
     rows: list[FitRow]
     example: Example | None
     shortlist: list[ShortlistItem]
+    others: list[WorkloadText]
+
+    @property
+    def table_template(self) -> str:
+        return f"catalog/tables/{self.workload.table.lower()}.html"
+
+    @property
+    def is_planned(self) -> bool:
+        """
+        Whether the planner answers for this work: it estimates trainings.
+        """
+        return self.workload.table in {Workload.Table.FIT, Workload.Table.TRAINING}
+
+    @property
+    def is_served(self) -> bool:
+        return self.workload.table == Workload.Table.SERVING
 
 
 def read_guide_list(*, language: str) -> list[WorkloadText]:
@@ -97,8 +135,10 @@ def read_guide_list(*, language: str) -> list[WorkloadText]:
     Return the text of each published guide, in English where the language has none.
     """
     texts = WorkloadText.objects.filter(
-        workload__is_published=True, language__in=[language, FALLBACK]
-    ).select_related("workload")
+        workload__is_published=True,
+        is_published=True,
+        language__in=[language, FALLBACK],
+    ).select_related("workload__example_gpu", "workload__example_supplier")
     # The reader's language is put in last and stays.
     by_guide = {
         text.workload_id: text
@@ -113,15 +153,23 @@ def read_guide(*, slug: str, language: str, at: datetime) -> Guide:
 
     :raises WorkloadText.DoesNotExist: if there is no such guide
     """
-    texts = WorkloadText.objects.filter(
-        workload__slug=slug,
-        workload__is_published=True,
-        language__in=[language, FALLBACK],
-    ).select_related("workload__example_gpu", "workload__example_supplier")
-    found = sorted(texts, key=lambda text: text.language == FALLBACK)
+    texts = read_guide_list(language=language)
+    found = [text for text in texts if text.workload.slug == slug]
     if not found:
         raise WorkloadText.DoesNotExist
-    text = found[0]
+    return _guide(found[0], at=at, others=[t for t in texts if t is not found[0]])
+
+
+def preview_guide(text: WorkloadText, *, at: datetime) -> Guide:
+    """
+    Return a guide as readers would see it if this version of its text were published.
+    """
+    texts = read_guide_list(language=text.language)
+    others = [other for other in texts if other.workload_id != text.workload_id]
+    return _guide(text, at=at, others=others)
+
+
+def _guide(text: WorkloadText, *, at: datetime, others: list[WorkloadText]) -> Guide:
     asks = best_asks(at=at)
     reference = _reference(text.workload, at=at)
     blocks = _blocks(text)
@@ -141,6 +189,7 @@ def read_guide(*, slug: str, language: str, at: datetime) -> Guide:
             for block in blocks["shortlist"]
             if block.gpu
         ],
+        others=others,
     )
 
 
@@ -196,14 +245,17 @@ def _example(
     workload: Workload, *, asks: dict[int, list[Ask]], reference: dict[int, list[Ask]]
 ) -> Example | None:
     gpu = workload.example_gpu
-    if gpu is None or not reference.get(gpu.pk):
+    if gpu is None:
         return None
-    ask = reference[gpu.pk][0]
     best = next(iter(asks.get(gpu.pk, [])), None)
+    named = next(iter(reference.get(gpu.pk, [])), None)
+    ask = named or best
+    if ask is None:
+        return None
     return Example(
         gpu=gpu,
         ask=ask,
         windows=cost_windows(ask.rate),
-        best=best,
-        best_windows=cost_windows(best.rate) if best else [],
+        best=best if named else None,
+        best_windows=cost_windows(best.rate) if best and named else [],
     )

@@ -6,7 +6,6 @@ says: staff may have changed it since.
 """
 
 import csv
-import tomllib
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, time
 from pathlib import Path
@@ -16,6 +15,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models, transaction
 from djmoney.money import Money
 
+from catalog import guide_files
 from catalog.models import (
     BaseModel,
     GpuModel,
@@ -25,26 +25,10 @@ from catalog.models import (
     Region,
     StoragePlan,
     Supplier,
-    Workload,
-    WorkloadBlock,
-    WorkloadGpu,
-    WorkloadText,
 )
 
 DATA = Path(__file__).parent / "data"
 OFFER_KEY = ("supplier_id", "gpu_id", "region_id", "gpus_per_node")
-
-# The tables of a guide's text file, in the order in which they are loaded.
-BLOCKS = {
-    "topic": WorkloadBlock.Kind.TOPIC,
-    "decision": WorkloadBlock.Kind.DECISION,
-    "best_for": WorkloadBlock.Kind.BEST_FOR,
-    "not_for": WorkloadBlock.Kind.NOT_FOR,
-    "step": WorkloadBlock.Kind.STEP,
-    "shortlist": WorkloadBlock.Kind.SHORTLIST,
-    "question": WorkloadBlock.Kind.QUESTION,
-    "source": WorkloadBlock.Kind.SOURCE,
-}
 
 
 @transaction.atomic
@@ -60,7 +44,7 @@ def load_catalog(*, at: datetime) -> dict[str, int]:
         "storage plans": _add_missing(StoragePlan, "slug", _rows("storage_plans")),
         "images": _add_missing(Image, "slug", _rows("images")),
         "offers": _add_offers(at),
-        "guide texts": _add_guides(),
+        "guide texts": guide_files.add_guides(DATA / "workloads", at=at),
     }
 
 
@@ -143,59 +127,3 @@ def _first_price(offer: Offer, row: dict[str, str], at: datetime) -> OfferPrice:
 def _since(row: dict[str, str], *, default: datetime) -> datetime:
     day = row["price_date"]
     return datetime.combine(date.fromisoformat(day), time(), UTC) if day else default
-
-
-def _add_guides() -> int:
-    folder = DATA / "workloads"
-    added = 0
-    for path in sorted(folder.glob("*.toml")):
-        slug, _, language = path.stem.partition(".")
-        if not language:
-            _add_workload(slug, tomllib.loads(path.read_text()))
-    known = set(WorkloadText.objects.values_list("workload__slug", "language"))
-    for path in sorted(folder.glob("*.*.toml")):
-        slug, _, language = path.stem.partition(".")
-        if (slug, language) not in known:
-            _add_text(slug, language, tomllib.loads(path.read_text()))
-            added += 1
-    return added
-
-
-def _add_workload(slug: str, data: dict[str, Any]) -> None:
-    gpus, suppliers = _ids(GpuModel), _ids(Supplier)
-    workload, is_new = Workload.objects.get_or_create(
-        slug=slug,
-        defaults={
-            "position": data["position"],
-            "is_published": True,
-            "example_gpu_id": gpus[data["example_gpu"]],
-            "example_supplier_id": suppliers[data["example_supplier"]],
-        },
-    )
-    if is_new:
-        WorkloadGpu.objects.bulk_create(
-            WorkloadGpu(workload=workload, gpu_id=gpus[gpu], position=number)
-            for number, gpu in enumerate(data["gpus"], start=1)
-        )
-
-
-def _add_text(slug: str, language: str, data: dict[str, Any]) -> None:
-    gpus = _ids(GpuModel)
-    pieces = {name: data.pop(name) for name in BLOCKS}
-    text = WorkloadText.objects.create(
-        workload=Workload.objects.get(slug=slug), language=language, **data
-    )
-    WorkloadBlock.objects.bulk_create(
-        _block(text, kind, position, piece, gpus)
-        for name, kind in BLOCKS.items()
-        for position, piece in enumerate(pieces[name], start=1)
-    )
-
-
-def _block(
-    text: WorkloadText, kind: str, position: int, piece: Any, gpus: dict[str, int]
-) -> WorkloadBlock:
-    fields = {"body": piece} if isinstance(piece, str) else dict(piece)
-    if "gpu" in fields:
-        fields["gpu_id"] = gpus[fields.pop("gpu")]
-    return WorkloadBlock(text=text, kind=kind, position=position, **fields)

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from catalog.views import estimates, gpus, planner, workloads
+from catalog.views import cards, estimates, gpus, guides, planner, workloads
 
 app_name = "catalog"
 urlpatterns = [
@@ -16,4 +16,27 @@ urlpatterns = [
     path("gpus/<slug:slug>/", gpus.gpu, name="gpu"),
     path("workloads/", workloads.workloads, name="workloads"),
     path("workloads/<slug:slug>/", workloads.workload, name="workload"),
+    path("workloads/<slug:slug>/card.png", cards.workload_card, name="workload_card"),
+    path("gpus/<slug:slug>/card.png", cards.gpu_card, name="gpu_card"),
+    path("staff/guides/", guides.guide_texts, name="guide_texts"),
+    path(
+        "staff/guides/<slug:slug>/<slug:language>/",
+        guides.guide_versions,
+        name="guide_versions",
+    ),
+    path(
+        "staff/guides/<slug:slug>/<slug:language>/<int:number>/",
+        guides.guide_preview,
+        name="guide_preview",
+    ),
+    path(
+        "staff/guides/<slug:slug>/<slug:language>/<int:number>/edit/",
+        guides.guide_edit,
+        name="guide_edit",
+    ),
+    path(
+        "staff/guides/<slug:slug>/<slug:language>/<int:number>/publish/",
+        guides.guide_publish,
+        name="guide_publish",
+    ),
 ]

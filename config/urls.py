@@ -3,9 +3,12 @@ from django.contrib import admin
 from django.urls import include, path
 
 from config.health import healthz
+from config.search import robots, sitemap
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
+    path("robots.txt", robots, name="robots"),
+    path("sitemap.xml", sitemap, name="sitemap"),
     path("admin/", admin.site.urls),
     path("webhooks/", include("billing.webhook_urls")),
     *i18n_patterns(

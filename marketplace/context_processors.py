@@ -9,6 +9,7 @@ from django.utils.translation import get_language, get_language_info
 from djmoney.money import Money
 
 import clock
+import formats
 from billing import services as billing
 from marketplace.models import Launch
 
@@ -25,6 +26,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "launch": cache(_launch),
         "wallet_pill": _wallet_pill(request),
         "languages_here": cache(lambda: _languages(request.get_full_path())),
+        "page_links": cache(lambda: _page_links(request)),
     }
 
 
@@ -73,6 +75,33 @@ def _languages(path: str) -> list[dict[str, Any]]:
         }
         for code, _name in settings.LANGUAGES
     ]
+
+
+def _page_links(request: HttpRequest) -> dict[str, Any] | None:
+    """
+    Return the addresses of a public page for search engines, without its query.
+
+    A page that needs a log-in has none.
+    """
+    match = request.resolver_match
+    if match is None or getattr(match.func, "login_required", True):
+        return None
+    here = {
+        code: f"{settings.SITE_URL}{translate_url(request.path, code)}"
+        for code, _name in settings.LANGUAGES
+    }
+    language = get_language() or settings.LANGUAGE_CODE
+    alternates = [*here.items(), ("x-default", here[settings.LANGUAGE_CODE])]
+    return {
+        "name": settings.SITE_NAME,
+        "site": settings.SITE_URL,
+        "canonical": here[language],
+        "alternates": [{"code": code, "url": url} for code, url in alternates],
+        "locale": formats.LOCALES[language],
+        "other_locales": [
+            locale for code, locale in formats.LOCALES.items() if code != language
+        ],
+    }
 
 
 def _own_name(code: str) -> str:

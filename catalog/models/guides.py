@@ -1,8 +1,9 @@
 """
 The guides: what a kind of work needs, in every language.
 
-Numbers are never written into a text: tables and costs on a guide come from the live
-catalog, so that a text cannot grow old beside them.
+Prices are never written into a text: tables and costs on a guide come from the live
+catalog, so that a text cannot grow old beside them. A text is kept in versions: saving
+adds one, publishing chooses one, and nothing that was saved is changed or lost.
 """
 
 from django.conf import settings
@@ -19,9 +20,23 @@ class Workload(models.Model):
     A kind of work that people rent GPUs for, and which GPUs its guide compares.
     """
 
+    class Table(models.TextChoices):
+        FIT = "FIT", _("Fine-tuning: largest base model by method")
+        TRAINING = "TRAINING", _("Training: largest model on one and on eight GPUs")
+        SERVING = "SERVING", _("Inference: largest model by precision, bandwidth")
+        IMAGES = "IMAGES", _("Images and video: memory and tensor throughput")
+        RENDERING = "RENDERING", _("Rendering: FP32 and RT cores")
+        SIMULATION = "SIMULATION", _("Simulation: FP64, FP32 and bandwidth")
+
     slug = models.SlugField(_("slug"), unique=True)
     position = models.PositiveSmallIntegerField(_("position"), default=0)
     is_published = models.BooleanField(_("published"), default=False)
+    table = models.CharField(
+        _("columns of the table"),
+        max_length=12,
+        choices=Table.choices,
+        default=Table.FIT,
+    )
     gpus = models.ManyToManyField(
         GpuModel, through="WorkloadGpu", related_name="workloads"
     )
@@ -40,6 +55,7 @@ class Workload(models.Model):
         blank=True,
         related_name="+",
         verbose_name=_("supplier of the cost example"),
+        help_text=_("Empty: the best live ask."),
     )
 
     class Meta:
@@ -74,11 +90,16 @@ class WorkloadGpu(models.Model):
 
 class WorkloadText(models.Model):
     """
-    A guide in one language.
+    One version of a guide in one language.
+
+    `digest` is the SHA-256 of the data file that it was loaded from, empty for what
+    staff wrote.
     """
 
     workload = models.ForeignKey(Workload, models.CASCADE, related_name="texts")
     language = models.CharField(_("language"), max_length=8, choices=settings.LANGUAGES)
+    number = models.PositiveIntegerField(_("version"))
+    is_published = models.BooleanField(_("published"), default=False)
     title = models.CharField(_("title"), max_length=120)
     summary = models.CharField(
         _("summary"),
@@ -91,14 +112,44 @@ class WorkloadText(models.Model):
     )
     reviewed_by = models.CharField(_("reviewed by"), max_length=80)
     reviewed_date = models.DateField(_("reviewed on"))
+    note = models.CharField(
+        _("what changed"),
+        max_length=200,
+        blank=True,
+        help_text=_("For the list of versions; readers do not see it."),
+    )
+    digest = models.CharField(max_length=64, blank=True, editable=False)
+    created_at = models.DateTimeField(_("saved"))
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("saved by"),
+    )
+    published_at = models.DateTimeField(_("last published"), null=True, blank=True)
+    published_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("published by"),
+    )
 
     class Meta:
         verbose_name = _("guide text")
         verbose_name_plural = _("guide texts")
         constraints = [
             models.UniqueConstraint(
+                fields=["workload", "language", "number"],
+                name="workloadtext_unique_number",
+            ),
+            models.UniqueConstraint(
                 fields=["workload", "language"],
-                name="workloadtext_unique_language",
+                condition=Q(is_published=True),
+                name="workloadtext_one_published",
             ),
         ]
 
@@ -150,6 +201,10 @@ class WorkloadBlock(models.Model):
             models.CheckConstraint(
                 condition=~Q(kind="SOURCE") | ~Q(url=""),
                 name="workloadblock_source_has_link",
+            ),
+            models.CheckConstraint(
+                condition=Q(url="") | Q(url__startswith="https://"),
+                name="workloadblock_links_are_https",
             ),
         ]
 

@@ -61,6 +61,13 @@ class GpuModel(models.Model):
     bf16_tflops = _tflops("BF16")
     fp8_tflops = _tflops("FP8")
     fp32_tflops = _tflops("FP32")
+    fp64_tflops = _tflops("FP64")
+    rt_cores = models.PositiveSmallIntegerField(
+        _("RT cores"),
+        null=True,
+        blank=True,
+        help_text=_("Units for ray tracing; 0 if it has none, empty if unknown."),
+    )
     tdp_w = models.DecimalField(
         _("power limit"), max_digits=6, decimal_places=1, help_text=_("Watts.")
     )

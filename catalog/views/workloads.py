@@ -1,3 +1,5 @@
+from typing import Any
+
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -5,8 +7,11 @@ from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
 
 import clock
-from catalog.guides import read_guide, read_guide_list
+from catalog.forms.serving import ServingForm
+from catalog.guides import Guide, read_guide, read_guide_list
 from catalog.models import WorkloadText
+from catalog.serving import plan_serving
+from catalog.structured import describe_guide
 
 
 @require_safe
@@ -19,11 +24,33 @@ def workloads(request: HttpRequest) -> HttpResponse:
 @require_safe
 @login_not_required
 def workload(request: HttpRequest, slug: str) -> HttpResponse:
+    guide = find_guide(slug)
+    return render(request, "catalog/workload.html", guide_context(request, guide))
+
+
+def find_guide(slug: str) -> Guide:
+    """
+    Return the guide in the reader's language.
+
+    :raises Http404: if it is not published
+    """
     try:
-        guide = read_guide(slug=slug, language=_language(), at=clock.now())
+        return read_guide(slug=slug, language=_language(), at=clock.now())
     except WorkloadText.DoesNotExist as error:
         raise Http404("There is no such guide.") from error
-    return render(request, "catalog/workload.html", {"guide": guide})
+
+
+def guide_context(request: HttpRequest, guide: Guide) -> dict[str, Any]:
+    """
+    Return what the page of a guide shows, with the calculator where it has one.
+    """
+    context: dict[str, Any] = {"guide": guide, "described": describe_guide(guide)}
+    if guide.is_served:
+        form = ServingForm(request.GET)
+        context["form"] = form
+        if form.is_valid():
+            context["serving"] = plan_serving(form.wanted(), rows=guide.rows)
+    return context
 
 
 def _language() -> str:
