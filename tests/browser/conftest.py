@@ -28,7 +28,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def chromium_path() -> str:
+    """
+    The browser's path; whoever asks for it is left out where there is none.
+    """
+    path = chromium.find()
+    if path is None:
+        pytest.skip(chromium.LEFT_OUT)
+    return path
+
+
+@pytest.fixture(scope="session")
+def site(
+    chromium_path: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
     """
     The running site that the journeys share; nobody resets it between them.
     """
@@ -39,15 +52,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 # Not for the session: while Playwright runs, Django takes its event loop for a sign of
 # asynchronous code and refuses to touch the database.
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
+def browser(chromium_path: str) -> Iterator[Browser]:
     """
     A real Chromium.
     """
-    path = chromium.find()
-    if path is None:
-        pytest.skip(chromium.LEFT_OUT)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=[*FLAGS])
+        browser = playwright.chromium.launch(
+            executable_path=chromium_path, args=[*FLAGS]
+        )
         yield browser
         browser.close()
 
