@@ -27,6 +27,8 @@ def main() -> int:
         return 0
     except CannotStart as error:
         complaints = [str(error), *shortages(home)]
+    except PermissionError as error:
+        complaints = [f"{error}. Did another user run Corehour here before?"]
     except OSError as error:
         if error.errno not in disk.DISK_FULL:
             raise

@@ -33,19 +33,22 @@ class ChildFailed(CannotStart):
 class Kind:
     """
     A process that a run has: how it is asked to end, whether it comes back if killed.
+
+    Its files are called by its name, people are told its title.
     """
 
     name: str
+    title: str
     farewell: signal.Signals = signal.SIGTERM
     comes_back: bool = False
 
 
-WEB = Kind("web")
-WORKER = Kind("worker", comes_back=True)
-BEAT = Kind("beat", comes_back=True)
-VALKEY = Kind("valkey")
+WEB = Kind("web", "web server")
+WORKER = Kind("worker", "worker", comes_back=True)
+BEAT = Kind("beat", "beat", comes_back=True)
+VALKEY = Kind("valkey", "Valkey server")
 # SIGINT is PostgreSQL's fast shutdown: it does not wait for clients to leave.
-POSTGRES = Kind("postgres", farewell=signal.SIGINT)
+POSTGRES = Kind("postgres", "PostgreSQL server", farewell=signal.SIGINT)
 # They end in this order, so that nobody loses a service that it still needs.
 LAST_ROUNDS = ((BEAT, WORKER, WEB), (VALKEY,), (POSTGRES,))
 
@@ -89,6 +92,8 @@ class Household:
         """
         try:
             yield
+        except ChildFailed:
+            raise  # It shows the log of the child that failed.
         except CannotStart as error:
             raise ChildFailed(f"{error}{self.last_words(kind)}") from error
 
@@ -104,7 +109,7 @@ class Household:
             processes.kill_group(child.process.pid)
             if not self._may_come_back(child):
                 raise ChildFailed(f"{obituary(child)}{self.last_words(child.kind)}")
-            say(f"The {child.kind.name} was killed; starting it again.")
+            say(f"The {child.kind.title} was killed; starting it again.")
             child.process = self._spawn(child.kind, child.spawn)
 
     def end(self) -> None:
@@ -127,7 +132,7 @@ class Household:
             path = self.pid_file(kind)
             if facts := processes.noted(path):
                 pid = int(facts["pid"])
-                say(f"Ending the {kind.name} of an earlier run (process {pid}).")
+                say(f"Ending the {kind.title} of an earlier run (process {pid}).")
                 processes.end(pid, how=kind.farewell, patience=PATIENCE)
             path.unlink(missing_ok=True)
 
@@ -149,14 +154,20 @@ class Household:
     def _spawn(self, kind: Kind, spawn: Callable[[IO[bytes]], Process]) -> Process:
         with self.log(kind).open("ab") as log:
             process = spawn(log)
-        processes.note(self.pid_file(kind), process.pid)
+        try:
+            processes.note(self.pid_file(kind), process.pid)
+        except OSError:
+            # Nobody would find it again.
+            processes.kill_group(process.pid)
+            process.wait()
+            raise
         return process
 
     def _see_off(self, child: Child) -> None:
         try:
             child.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
-            say(f"The {child.kind.name} does not end by itself; killing it.")
+            say(f"The {child.kind.title} does not end by itself; killing it.")
         processes.kill_group(child.process.pid)
         child.process.wait()
         self.pid_file(child.kind).unlink(missing_ok=True)
@@ -172,7 +183,7 @@ class Household:
 def obituary(child: Child) -> str:
     code = child.process.returncode
     how = f"by signal {-code}" if code < 0 else f"with status {code}"
-    return f"The {child.kind.name} ended {how}."
+    return f"The {child.kind.title} ended {how}."
 
 
 def tail(log: Path) -> str:

@@ -7,13 +7,14 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import IO
 
 from config import embedded
-from config.embedded import CHECKOUT, identity, valkey
+from config.embedded import CHECKOUT, CannotStart, identity, valkey
 from config.embedded.postgres import Cluster
 from config.launch import address, claim, disk, processes
 from config.launch.household import (
@@ -40,7 +41,14 @@ WORKER_COMMAND = (
     *("celery", "-A", "config", "worker", "--concurrency", "2", "--loglevel", "INFO"),
     *("--without-gossip", "--without-mingle"),
 )
+PATIENCE_WITH_SITE = 60.0  # seconds
 BEAT_COMMAND = ("celery", "-A", "config", "beat", "--loglevel", "INFO")
+
+
+class SiteFailed(CannotStart):
+    """
+    The web server runs and does not serve.
+    """
 
 
 class Launcher:
@@ -90,7 +98,7 @@ class Launcher:
         """
         self.household.end_leftovers()
         if pid := self.cluster.leftover():
-            say(f"Ending the postgres of an earlier run (process {pid}).")
+            say(f"Ending the {POSTGRES.title} of an earlier run (process {pid}).")
             processes.end(pid, how=POSTGRES.farewell, patience=PATIENCE)
 
     def start_over(self) -> None:
@@ -126,16 +134,27 @@ class Launcher:
         ) -> Callable[[IO[bytes]], Process]:
             return lambda log: spawn(command, variables, log, pass_fds)
 
-        with step("Web server, worker and beat"):
+        with step("Web server, worker and beat"), self.household.explaining(WEB):
             self.household.start(WEB, spawner((*WEB_COMMAND, *binds), numbers))
             self.household.start(WORKER, spawner(WORKER_COMMAND, []))
             self.household.start(BEAT, spawner(beat, []))
             port = sockets[0].getsockname()[1]
             # The web server has them now; a dead one must not leave them open here.
             address.close(sockets)
-            while not answers(port):
-                self.household.look()
-                self.interruption.pause()
+            self.wait_for_answer(port)
+
+    def wait_for_answer(self, port: int) -> None:
+        """
+        Return once the site is healthy.
+
+        :raises SiteFailed: if it is not after a minute
+        """
+        deadline = time.monotonic() + PATIENCE_WITH_SITE
+        while not answers(port):
+            if time.monotonic() > deadline:
+                raise SiteFailed("The site does not become healthy.")
+            self.household.look()
+            self.interruption.pause()
 
     def watch(self) -> None:
         while True:

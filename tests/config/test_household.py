@@ -6,6 +6,7 @@ from signal import SIGKILL, SIGTERM
 
 import pytest
 
+from config.embedded import CannotStart
 from config.launch import household, processes
 from config.launch.household import (
     BEAT,
@@ -81,7 +82,7 @@ def test_a_child_that_ends_by_itself_ends_the_run_with_its_last_words(home, kind
     with pytest.raises(ChildFailed) as caught:
         home.look()
 
-    assert f"The {kind.name} ended with status 1." in str(caught.value)
+    assert f"The {kind.title} ended with status 1." in str(caught.value)
     assert "no such table" in str(caught.value)
     assert "    80\n" not in str(caught.value)
     assert "    81\n" in str(caught.value)
@@ -92,7 +93,7 @@ def test_a_killed_web_server_ends_the_run(home):
     child.kill()
     child.wait()
 
-    with pytest.raises(ChildFailed, match="The web ended by signal 9"):
+    with pytest.raises(ChildFailed, match="The web server ended by signal 9"):
         home.look()
 
 
@@ -131,7 +132,7 @@ def test_all_end_and_a_stubborn_one_is_killed(home, monkeypatch, capsys):
 
     assert polite.returncode == -SIGTERM
     assert stubborn.returncode == -SIGKILL
-    assert "The valkey does not end by itself" in capsys.readouterr().out
+    assert "The Valkey server does not end by itself" in capsys.readouterr().out
     assert not any((home.home / "pid").iterdir())
 
 
@@ -160,9 +161,23 @@ def test_an_error_about_a_child_shows_its_log(home):
         pytest.raises(ChildFailed, match=r"(?s)No luck\..*Out of memory"),
         home.explaining(VALKEY),
     ):
-        raise ChildFailed("No luck.")
+        raise CannotStart("No luck.")
 
 
 def test_an_error_about_a_child_without_a_log_stands_alone(home):
     with pytest.raises(ChildFailed, match=r"^No luck\.$"), home.explaining(VALKEY):
-        raise ChildFailed("No luck.")
+        raise CannotStart("No luck.")
+
+
+def test_a_child_that_cannot_be_noted_down_does_not_run(home):
+    (home.home / "pid" / "web.part").mkdir()
+    started = []
+
+    def spawn(log):
+        started.append(program(SLEEP)(log))
+        return started[0]
+
+    with pytest.raises(IsADirectoryError):
+        home.start(WEB, spawn)
+
+    assert started[0].returncode == -SIGKILL

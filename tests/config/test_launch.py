@@ -15,6 +15,8 @@ import requests
 from config import embedded
 from config.launch import __main__ as program
 from config.launch import address, disk, interruption, processes
+from config.launch import launcher as launching
+from config.launch.household import WEB, ChildFailed
 from config.launch.launcher import listen
 from tests.browser.site import Site, launcher, running_site
 
@@ -63,7 +65,9 @@ def test_data_outlives_a_killed_launcher_until_somebody_starts_over(tmp_path):
 
     with running_site(tmp_path / "home") as site:
         assert not any(processes.birth(pid) for pid in left.values())
-        assert f"the web of an earlier run (process {left['web']})" in site.said()
+        assert (
+            f"the web server of an earlier run (process {left['web']})" in site.said()
+        )
         assert "Static files" not in site.said()
         assert shell(site, READ_NOTES) == "kept note"
 
@@ -103,7 +107,7 @@ def test_a_run_survives_a_second_one_and_killed_workers_but_not_a_lost_database(
         web = site.web_pid
         os.kill(site.pid("postgres"), signal.SIGKILL)
         assert site.process.wait(60) == 1
-        assert "The postgres ended by signal 9. The end of" in site.said()
+        assert "The PostgreSQL server ended by signal 9. The end of" in site.said()
         assert processes.birth(web) is None
 
 
@@ -167,6 +171,38 @@ def test_without_a_port_the_next_free_one_is_said(monkeypatch, capsys):
 
     assert f"Port {number} is taken; the next free one is" in capsys.readouterr().out
     address.close([*taken, *sockets])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_home_of_another_user_is_said_in_plain_words(tmp_path):
+    (tmp_path / "home").mkdir(mode=0o500)
+
+    done = launch(tmp_path / "home")
+
+    assert done.returncode == 1
+    assert "Did another user run Corehour here before?" in done.stderr
+
+
+def test_a_site_that_does_not_become_healthy_shows_the_log_of_its_web_server(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(launching, "PATIENCE_WITH_SITE", 0.0)
+    (tmp_path / "log").mkdir()
+    run = launching.Launcher(tmp_path, interruption.Interruption())
+    run.household.log(WEB).write_text("relation does not exist")
+
+    with (
+        pytest.raises(ChildFailed, match=r"(?s)healthy.*relation does not exist"),
+        run.household.explaining(WEB),
+    ):
+        run.wait_for_answer(unused_port())
+
+
+def unused_port() -> int:
+    sockets = address.listen("0")
+    number = sockets[0].getsockname()[1]
+    address.close(sockets)
+    return number
 
 
 def test_a_nearly_full_disk_is_refused(tmp_path, monkeypatch):
