@@ -4,12 +4,12 @@ Who trades, when the market opens, and who gets which node.
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
+from django.db.models import Count, Sum
 from django.utils.translation import gettext as _
 from djmoney.money import Money
 
@@ -161,36 +161,25 @@ def preview_opening(*, at: datetime) -> list[DryRun]:
     """
     Return what the opening would match at `at`, without doing anything.
     """
-    waiting = Workspace.objects.filter(state__in=WAITING).select_related("gpu")
-    by_gpu: dict[int, list[Workspace]] = {}
-    for workspace in waiting.order_by("gpu__label"):
-        by_gpu.setdefault(workspace.gpu_id, []).append(workspace)
+    waiting = Workspace.objects.filter(state__in=WAITING)
+    per_gpu = waiting.values_list("gpu_id", "gpu__label").annotate(Count("pk"))
+    runs = {
+        gpu_id: DryRun(gpu_label=label, waiting=number, matched=0, held=[])
+        for gpu_id, label, number in per_gpu
+    }
+    per_wallet = waiting.values_list("gpu_id", "currency").annotate(
+        Sum("quote__hold_amount")
+    )
+    for gpu_id, currency, held in per_wallet.order_by("-currency"):
+        runs[gpu_id].held.append(Money(held, currency))
     pairings = match_book(
-        bids=book.bids_of(gpu_ids=by_gpu, at=at, states=WAITING),
-        asks=book.asks_of(gpu_ids=by_gpu, at=at),
+        bids=book.bids_of(gpu_ids=runs, at=at, states=WAITING),
+        asks=book.asks_of(gpu_ids=runs, at=at),
         at=at,
     )
-    matched = Counter(pairing.bid.gpu_id for pairing in pairings)
-    return [
-        DryRun(
-            gpu_label=requests[0].gpu.label,
-            waiting=len(requests),
-            matched=matched[gpu_id],
-            held=_held(requests),
-        )
-        for gpu_id, requests in by_gpu.items()
-    ]
-
-
-def _held(requests: Iterable[Workspace]) -> list[Money]:
-    """
-    Return the money that is held for requests, one sum per currency.
-    """
-    sums: dict[str, Money] = {}
-    for workspace in requests:
-        held = workspace.quote.hold_amount
-        sums[workspace.currency] = sums.get(workspace.currency, held * 0) + held
-    return [sums[currency] for currency in settings.CURRENCIES if currency in sums]
+    for gpu_id, matched in Counter(bid.gpu_id for bid, _ask in pairings).items():
+        runs[gpu_id] = runs[gpu_id]._replace(matched=matched)
+    return sorted(runs.values(), key=lambda run: run.gpu_label)
 
 
 def _record(

@@ -7,10 +7,11 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from django.db import connection, connections
+from django.db import IntegrityError, connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
 from djmoney.money import Money
 
+from billing.services import load_shipped_rates
 from catalog import services as catalog_services
 from catalog.models import Offer
 from marketplace import services
@@ -20,6 +21,7 @@ from tests.workspaces.conftest import (
     free_nodes,
     hold_on,
     matched_at,
+    pay_in,
     wallet_of,
 )
 from workspaces.models import State
@@ -195,6 +197,49 @@ def test_does_not_match_what_was_cancelled(funded, offer, open_market):
     assert free_nodes(offer) == 12
 
 
+def test_a_euro_wallet_pays_the_dollar_ask_at_the_frozen_rate(
+    make_funded, offer, open_market, rich_renter
+):
+    load_shipped_rates()
+    pay_in(rich_renter, "100", currency="EUR")
+    funded = make_funded(currency="EUR")
+    expected = funded.quote.in_wallet_currency(Money("0.33", "USD"))
+
+    [match] = open_market()
+
+    assert match.hourly_price == Money("0.33", "USD")
+    assert state_of(funded) == State.MATCHED
+    assert funded.hourly_price == expected
+    assert str(expected.currency) == "EUR"
+
+
+def test_ranks_limits_of_two_currencies_by_the_frozen_rate(
+    make_funded, offer, open_market, rich_renter
+):
+    """
+    A euro is 1.0389 dollars in the shipped rates: 0.35 EUR are 0.3636 USD.
+    """
+    load_shipped_rates()
+    pay_in(rich_renter, "100", currency="EUR")
+    dollars = make_funded(wanted_limit=Decimal("0.36"))
+    euros = make_funded(wanted_limit=Decimal("0.35"), currency="EUR")
+    leave_nodes(offer, 1)
+
+    open_market()
+
+    assert state_of(euros) == State.MATCHED
+    assert state_of(dollars) == State.QUEUED
+
+
+def test_the_log_of_matches_is_never_changed(funded, offer, open_market):
+    [match] = open_market()
+
+    with pytest.raises(IntegrityError, match="only added"), transaction.atomic():
+        Match.objects.filter(pk=match.pk).update(hourly_price=Decimal(1))
+    with pytest.raises(IntegrityError, match="only added"), transaction.atomic():
+        match.delete()
+
+
 def test_a_match_that_cannot_be_made_does_not_stop_the_others(
     make_funded, offer, open_market, monkeypatch
 ):
@@ -202,10 +247,10 @@ def test_a_match_that_cannot_be_made_does_not_stop_the_others(
     take_node = catalog_services.take_node
     fails = iter([True, False])
 
-    def taken_once(*, offer_id):
+    def taken_once(**node):
         if next(fails):
             raise catalog_services.NoFreeNode
-        take_node(offer_id=offer_id)
+        take_node(**node)
 
     monkeypatch.setattr(services.catalog, "take_node", taken_once)
 
