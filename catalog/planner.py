@@ -219,10 +219,8 @@ class _Planner:
             memory_gb=float(gpu.process_gb),
             has_inline_ecc=gpu.has_inline_ecc,
         )
-        costs = [
-            self._cost(asks[0].rate, hours=hours)
-            for hours in (*PLANNING_WINDOWS, self.wanted.hours)
-            if asks
+        windows = [
+            self._cost(asks[0].rate, hours=hours) for hours in PLANNING_WINDOWS if asks
         ]
         is_fitting = verdict.fit is fit.Fit.FITS
         return Row(
@@ -233,8 +231,8 @@ class _Planner:
             needs_quantized_experts=self._needs_quantized_experts(gpu),
             options=[] if is_fitting else changes.for_card(gpu),
             asks=asks,
-            windows=costs[:-1],
-            cost=costs[-1] if costs else None,
+            windows=windows,
+            cost=self._own_cost(asks, windows),
             request=self._request(gpu, asks) if verdict.fit is not fit.Fit.NO else "",
         )
 
@@ -242,6 +240,14 @@ class _Planner:
         if self.unquantized is None or judge(self.estimate, gpu) is fit.Fit.NO:
             return False
         return judge(self.unquantized, gpu) is fit.Fit.NO
+
+    def _own_cost(self, asks: list[Ask], windows: list[Cost]) -> Cost | None:
+        hours = self.wanted.hours
+        if not asks:
+            return None
+        if hours in PLANNING_WINDOWS:
+            return windows[PLANNING_WINDOWS.index(hours)]
+        return self._cost(asks[0].rate, hours=hours)
 
     def _cost(self, rate: Money, *, hours: int) -> Cost:
         gpus, plan = self.wanted.training.gpus, self.storage_plan

@@ -60,7 +60,7 @@ class PilotForm(forms.Form):
         label=_("Runs that fail"),
         unit="%",
         most=95,
-        help_text=_("Thrown away before one is accepted: 50 is every other."),
+        help_text=_("50 is every other."),
     )
     gpu = GpuField(
         GpuModel.objects.order_by("memory_gb", "label"),
@@ -68,7 +68,7 @@ class PilotForm(forms.Form):
         empty_label=None,
         to_field_name="slug",
     )
-    gpus = CountField(label=_("Number of GPUs"), min_value=1, max_value=MAX_GPUS)
+    gpus = CountField(label=_("GPUs"), min_value=1, max_value=MAX_GPUS)
     storage_gb = CountField(
         label=_("Storage"), unit="GB", min_value=0, max_value=MAX_STORAGE_GB
     )

@@ -131,7 +131,7 @@ class ConfigForm(forms.Form):
     config = forms.CharField(
         label=_("Or paste a config.json"),
         strip=False,
-        required=False,
+        error_messages={"required": _("Paste the text of a config.json.")},
         widget=forms.Textarea(
             attrs={"rows": 6, "spellcheck": "false", "class": "mono"}
         ),
@@ -169,7 +169,7 @@ def shape_query(config: ModelConfig) -> dict[str, str]:
         "num_experts": shape.num_experts or None,
         "num_experts_per_tok": shape.experts_per_token or None,
         "moe_intermediate_size": shape.moe_intermediate_size or None,
-        "total_params_b": shape.total_params_b,
+        "total_params_b": f"{shape.total_params_b:f}".rstrip("0").rstrip("."),
     }
     return {name: str(value) for name, value in values.items() if value is not None}
 
