@@ -11,13 +11,15 @@ PRODUCTION = env SITE_URL=https://corehour.example SECRET_KEY=$$($(BIN)/python -
 	STRIPE_SECRET_KEY=sk_test_check STRIPE_WEBHOOK_SECRETS=whsec_check DATABASE_URL=postgresql://localhost/corehour \
 	SELLER_NAME=Check SELLER_ADDRESS=Check SELLER_COUNTRY=DE SELLER_VAT_ID=Check
 
-.PHONY: help run test lint lock
+.PHONY: help run test simulate bench lint lock
 
 help:
 	@echo 'make run           start the site with demo data; Ctrl-C stops it and keeps the data'
 	@echo 'make run PORT=9000 … on this port, instead of the first free one from 8000 on'
 	@echo 'make run FRESH=1   … after throwing away the data of earlier runs'
 	@echo 'make test          run all tests on a PostgreSQL, a Valkey and a Chromium of their own'
+	@echo 'make simulate      play 5000 seeds of the market against the model of its money'
+	@echo 'make bench         measure the tick against its references'
 	@echo 'make lint          check style, types, dependency directions, templates and settings'
 	@echo 'make lock          make the requirements*.txt anew from pyproject.toml'
 
@@ -29,6 +31,14 @@ test:
 	@$(INSTALL) requirements-dev.txt
 	@$(BIN)/python -m tests.browser.chromium
 	$(BIN)/pytest -n 2 --dist loadgroup --cov --cov-report=term
+
+simulate:
+	@$(INSTALL) requirements-dev.txt
+	SIMULATOR_SEEDS=$${SIMULATOR_SEEDS:-5000} $(BIN)/pytest -n 2 -q tests/billing/simulator
+
+bench:
+	@$(INSTALL) requirements-dev.txt
+	$(BIN)/python -m bench.tick
 
 lint:
 	@$(INSTALL) requirements-dev.txt
