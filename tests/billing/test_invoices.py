@@ -18,6 +18,7 @@ from billing import tasks
 from billing.documents import invoice_pdf, statement_pdf
 from billing.ledger import Busy
 from billing.models import BillingProfile, Invoice, InvoiceSeries, Refund, TopUp, Wallet
+from billing.services import capture_hold
 from billing.services import invoices as services
 from billing.services.invoices import credit_dispute, credit_refund, issue_due
 from billing.services.invoices import issue_invoice as issue
@@ -369,6 +370,29 @@ def test_statement_as_pdf(renter_client, renter):
     text = text_of(response.content)
     for word in ("Statement USD 2026-06", "Balance at the end $12.50", "Top-up $12.50"):
         assert word in text
+
+
+def test_statement_names_the_workspace_of_a_charge(wallet, hold):
+    capture_hold(
+        hold_id=hold.id,
+        amount=Money("2.50", "USD"),
+        payee="supplier:everxcloud",
+        fee_rate=Decimal("0.1"),
+        key="capture",
+        at=NOON,
+    )
+    found = statement_of(
+        user_id=wallet.user_id,
+        currency="USD",
+        from_at=NOON - timedelta(days=1),
+        to_at=NOON + timedelta(days=1),
+    )
+
+    content = statement_pdf(
+        found, currency="USD", month=NOON.date(), language="en", name="Renter"
+    )
+
+    assert "Charge 1 -$2.50" in text_of(content)
 
 
 def test_long_statement_has_many_pages(wallet):

@@ -173,5 +173,6 @@ def test_names_of_rows_say_what_they_are(top_up):
     payment = SandboxPayment.objects.get()
 
     assert str(payment) == "$100.00 Open"
+    assert str(payment.deliveries.model(event_id="evt_1")) == "evt_1"
     assert str(VatRate(country="FR", rate=Decimal("20.00"))) == "FR 20.00 %"
     assert str(top_up) == "$100.00 Waiting for payment"

@@ -86,6 +86,14 @@ def test_m11_unpaid_checkout_credits_when_the_money_arrives(wallet):
     assert available(wallet) == Decimal("50.00")
 
 
+def test_late_word_that_money_is_on_its_way_changes_nothing(wallet):
+    top_up = provider.paid(wallet, "50.00")
+
+    provider.tell(COMPLETED, provider.session(top_up, payment_status="unpaid"))
+
+    assert status_of(top_up) == TopUp.Status.PAID
+
+
 def test_m11_unpaid_checkout_whose_money_never_arrives(wallet):
     top_up = provider.pending(wallet, "50.00")
     unpaid = provider.session(top_up, payment_status="unpaid")

@@ -72,6 +72,7 @@ def test_gives_back_net_and_its_vat(real_top_up):
     assert available(real_top_up) == Decimal("60.00")
     assert balance_of("TAX") == Decimal("11.40")
     assert balance_of("CLEARING", "sandbox") == Decimal("-71.40")
+    assert str(done) == "$47.60 Refunded"
     after = TopUp.objects.get()
     assert after.refundable_net == usd("60.00")
     assert after.state_label == "Partly refunded"
