@@ -20,9 +20,13 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import translation
 from djmoney.money import Money
 
-from billing.services.profiles import save_profile
+from billing.models import Wallet
+from billing.services import load_shipped_rates
+from billing.services.invoices import issue_invoice
 from billing.services.top_ups import confirm_top_up, start_top_up
+from catalog.models import OfferPrice, PriceFile
 from tests import ledger_flush  # noqa: F401
+from tests.billing import provider
 from tests.workspaces.conftest import (  # noqa: F401
     NOON,
     catalog,
@@ -60,7 +64,7 @@ def for_its_owner(of: str) -> Access:
     return Access(302, 200, 404, 404, of)
 
 
-def by_post(of: str) -> Access:
+def by_post(of: str = "") -> Access:
     return Access(302, 405, 405, 405, of)
 
 
@@ -125,6 +129,15 @@ ACCESS = {
     "marketplace:staff_launch": for_staff(),
     "marketplace:staff_open": for_staff(),
     "marketplace:staff_pause": for_staff(),
+    "marketplace:staff_prices": for_staff(),
+    "marketplace:staff_prices_check": by_post(),
+    "marketplace:staff_prices_save": by_post(),
+    "marketplace:staff_prices_csv": for_staff(),
+    "marketplace:staff_price_files": for_staff(),
+    "marketplace:staff_price_file": for_staff("price_file"),
+    "marketplace:staff_price_changes": for_staff(),
+    "marketplace:staff_undo_save": by_post(),
+    "marketplace:staff_undo_price": by_post("price"),
     "marketplace:staff_clock": for_staff(),
     "marketplace:look": for_staff(),
     # catalog
@@ -148,14 +161,27 @@ ACCESS = {
     "billing:top_up": for_everybody_logged_in(),
     "billing:top_up_confirm": for_its_owner("top_up"),
     "billing:top_up_status": for_its_owner("confirmed_top_up"),
+    "billing:refund": for_its_owner("paid_top_up"),
+    "billing:refund_confirm": by_post("paid_top_up"),
+    "billing:invoices": for_everybody_logged_in(),
+    "billing:invoice": for_its_owner("invoice"),
+    "billing:card_remove": by_post(),
+    "billing:auto_top_up": for_everybody_logged_in("currency"),
+    "billing:auto_top_up_off": by_post("currency"),
     "billing:statement": for_everybody_logged_in("currency"),
     "billing:statement_csv": for_everybody_logged_in("currency"),
+    "billing:statement_pdf": for_everybody_logged_in("currency"),
     "billing:sandbox_pay": for_its_owner("sandbox"),
     "billing:sandbox_pay_now": by_post("sandbox"),
     "billing:sandbox_decline": by_post("sandbox"),
     "billing:sandbox_pay_later": by_post("sandbox"),
     "billing:sandbox_fail_later": by_post("sandbox"),
     "billing:books": for_staff(),
+    "billing:payouts": for_staff(),
+    "billing:payouts_run": by_post(),
+    "billing:payouts_csv": for_staff("week"),
+    "billing:payout_paid": by_post("payout"),
+    "billing:payout_return": for_staff("payout")._replace(staff=404),
     # workspaces
     "workspaces:how_billing_works": public(),
     "workspaces:pilot": public(),
@@ -195,12 +221,25 @@ def draft_top_up(renter):
     )
 
 
+def price_file(uploader):
+    return PriceFile.objects.create(
+        name="prices.csv",
+        content=(
+            "supplier,gpu,region,gpus_per_node,hourly_price,currency\n"
+            "everxcloud,rtx-4090,eu-central-frankfurt,1,0.31,USD\n"
+        ),
+        uploaded_by=uploader,
+        uploaded_at=NOON,
+    )
+
+
 @pytest.fixture
 def things(renter, make_funded, make_quote):  # noqa: F811
     """
     One of each thing that a page can be about; all that has an owner is the renter's.
     """
-    save_profile(user_id=renter.pk, country="DE")
+    load_shipped_rates()
+    paid = provider.paid(Wallet.objects.get(user=renter, currency="USD"), country="DE")
     paying = confirm_top_up(top_up_id=draft_top_up(renter).pk, at=NOON)
     return {
         "": {},
@@ -215,9 +254,16 @@ def things(renter, make_funded, make_quote):  # noqa: F811
         "currency": {"currency": "USD"},
         "top_up": {"top_up": draft_top_up(renter).uuid},
         "confirmed_top_up": {"top_up": paying.uuid},
+        "paid_top_up": {"top_up": paid.uuid},
+        "invoice": {"code": issue_invoice(top_up_id=paid.pk, at=NOON).code},
+        "week": {"currency": "USD", "week": "2026-11-30"},
+        # There is none: who may see it has to be looked up before what it is.
+        "payout": {"payout_id": 1},
         "sandbox": {"reference": paying.provider_ref.removeprefix("cs_test_")},
         "quote": {"quote_id": make_quote().pk},
         "workspace": {"workspace_id": make_funded().pk},
+        "price": {"version_id": OfferPrice.objects.first().pk},
+        "price_file": {"file_id": price_file(renter).pk},
     }
 
 
