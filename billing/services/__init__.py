@@ -8,6 +8,7 @@ around the caller's outermost transaction.
 
 from billing.checks import Fault, check_books
 from billing.ledger import Busy, KeyReused, retry_conflicts
+from billing.services.disputes import references_to_stop
 from billing.services.ends import (
     EndWarningInfo,
     Extension,
@@ -35,20 +36,26 @@ from billing.services.meters import (
     ChargeInfo,
     MeterEnded,
     MeterInfo,
+    RunningMeter,
     charges_of,
     extend_meter,
+    meter_for_update,
     meter_of,
     meters_of,
+    running_meters,
     shorten_meter,
     start_meter,
     stop_meter,
 )
+from billing.services.payments import record_payment
 from billing.services.rates import (
     Conversion,
     NoExchangeRate,
     convert,
     load_shipped_rates,
 )
+from billing.services.refunds import RefundRefused, refund_payment
+from billing.services.top_ups import TopUpRefused, confirm_top_up, start_top_up
 from billing.services.wallets import (
     InsufficientFunds,
     NoSuchWallet,
@@ -78,12 +85,16 @@ __all__ = [
     "NoExchangeRate",
     "NoSuchWallet",
     "ReferenceTaken",
+    "RefundRefused",
+    "RunningMeter",
+    "TopUpRefused",
     "WalletBalance",
     "WalletFrozen",
     "bill_due",
     "capture_hold",
     "charges_of",
     "check_books",
+    "confirm_top_up",
     "convert",
     "expire_holds",
     "extend_automatically",
@@ -93,15 +104,21 @@ __all__ = [
     "hold_of",
     "load_shipped_rates",
     "mark_warning_sent",
+    "meter_for_update",
     "meter_of",
     "meters_of",
     "open_wallet",
     "place_hold",
+    "record_payment",
+    "references_to_stop",
+    "refund_payment",
     "release_hold",
     "retry_conflicts",
+    "running_meters",
     "set_auto_extend",
     "shorten_meter",
     "start_meter",
+    "start_top_up",
     "stop_meter",
     "unsent_warnings",
     "wallets_of",
