@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from http import HTTPStatus
 from pathlib import Path
 from typing import IO
@@ -74,15 +75,8 @@ class Launcher:
             self.start_over()
         disk.require_space(self.home)
         sockets = listen(port)
-        url = f"http://localhost:{sockets[0].getsockname()[1]}"
-        claim.announce(self.home, url=url, is_ready=False)
         try:
-            self.start_services()
-            variables = environment(self.home, url)
-            Preparation(self.home, variables, self.interruption).run()
-            self.start_site(sockets, variables)
-            claim.announce(self.home, url=url, is_ready=True)
-            greet(url, self.home, self.cluster.root)
+            self.bring_up(sockets)
             self.watch()
         except Stopped:
             say("\nStopping …")
@@ -91,6 +85,21 @@ class Launcher:
             address.close(sockets)
             self.household.end()
             shutil.rmtree(embedded.socket_folder(self.home), ignore_errors=True)
+
+    def bring_up(self, sockets: list[socket.socket]) -> None:
+        """
+        Start everything in its order and tell where the site is.
+        """
+        url = f"http://localhost:{sockets[0].getsockname()[1]}"
+        claim.announce(self.home, url=url, is_ready=False)
+        variables = environment(self.home, url)
+        preparation = Preparation(self.home, variables, self.interruption)
+        with closing(preparation):
+            self.start_services()
+            preparation.run()
+        self.start_site(sockets, variables)
+        claim.announce(self.home, url=url, is_ready=True)
+        greet(url, self.home, self.cluster.root)
 
     def clear_up(self) -> None:
         """
@@ -123,6 +132,8 @@ class Launcher:
     ) -> None:
         """
         Start web server, worker and beat, and return once the site answers.
+
+        Worker and beat come last: what they wait for need not keep people waiting.
         """
         numbers = [opened.fileno() for opened in sockets]
         binds = [word for number in numbers for word in ("--bind", f"fd://{number}")]
@@ -134,14 +145,15 @@ class Launcher:
         ) -> Callable[[IO[bytes]], Process]:
             return lambda log: spawn(command, variables, log, pass_fds)
 
-        with step("Web server, worker and beat"), self.household.explaining(WEB):
+        port = sockets[0].getsockname()[1]
+        with step("Web server"), self.household.explaining(WEB):
             self.household.start(WEB, spawner((*WEB_COMMAND, *binds), numbers))
-            self.household.start(WORKER, spawner(WORKER_COMMAND, []))
-            self.household.start(BEAT, spawner(beat, []))
-            port = sockets[0].getsockname()[1]
             # The web server has them now; a dead one must not leave them open here.
             address.close(sockets)
             self.wait_for_answer(port)
+        with step("Worker and beat"):
+            self.household.start(WORKER, spawner(WORKER_COMMAND, []))
+            self.household.start(BEAT, spawner(beat, []))
 
     def wait_for_answer(self, port: int) -> None:
         """

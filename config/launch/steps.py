@@ -3,18 +3,20 @@ What has to be done between the services and the site: tables, texts, files, dem
 """
 
 import hashlib
+import json
 import os
+import select
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import IO
 
 from config import embedded, messages
 from config.embedded import CHECKOUT, CannotStart
 from config.launch import processes
 from config.launch.household import tail
-from config.launch.interruption import Interruption, Stopped
+from config.launch.interruption import Interruption
 from config.launch.terminal import step
 
 
@@ -46,16 +48,27 @@ def environment(home: Path, site_url: str) -> dict[str, str]:
 class Preparation:
     """
     Runs management commands one after the other, each to its end.
+
+    Their process starts at once, while the services come up. It ends with its standard
+    input, so a killed launcher leaves nothing behind.
     """
 
     def __init__(
         self, home: Path, variables: Mapping[str, str], interruption: Interruption
     ) -> None:
         self.home = home
-        self.variables = variables
         self.interruption = interruption
         self.log = home / "log" / "prepare.log"
-        self.log.write_bytes(b"")
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "config.launch.commands"],
+                cwd=CHECKOUT,
+                env=variables,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+            )
 
     def run(self) -> None:
         """
@@ -71,6 +84,13 @@ class Preparation:
         self.collect_static()
         with step("Catalog and demo accounts"):
             self.manage("demo")
+
+    def close(self) -> None:
+        """
+        End the process, in the middle of a command if need be.
+        """
+        processes.kill_group(self.process.pid)
+        self.process.communicate()
 
     def collect_static(self) -> None:
         stamp = self.home / "static.stamp"
@@ -88,30 +108,15 @@ class Preparation:
         :raises StepFailed: if it fails
         :raises Stopped: if the run should end
         """
-        with self.log.open("ab") as log:
-            process = self._popen(words, log)
-        try:
-            while process.poll() is None:
-                self.interruption.pause()
-        except Stopped:
-            processes.kill_group(process.pid)
-            process.wait()
-            raise
-        if process.returncode:
+        assert self.process.stdin
+        assert self.process.stdout
+        with suppress(BrokenPipeError):
+            self.process.stdin.write(json.dumps(words).encode() + b"\n")
+            self.process.stdin.flush()
+        while not select.select([self.process.stdout], [], [], 0)[0]:
+            self.interruption.pause()
+        if not os.read(self.process.stdout.fileno(), 1):
             raise StepFailed(f"`manage.py {words[0]}` failed:\n\n{tail(self.log)}")
-
-    def _popen(
-        self, words: tuple[str, ...], log: IO[bytes]
-    ) -> "subprocess.Popen[bytes]":
-        return subprocess.Popen(
-            [sys.executable, str(CHECKOUT / "manage.py"), *words],
-            cwd=CHECKOUT,
-            env=self.variables,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
 
 
 def static_fingerprint() -> str:
