@@ -243,7 +243,7 @@ def test_the_log_of_matches_is_never_changed(funded, offer, open_market):
 def test_a_match_that_cannot_be_made_does_not_stop_the_others(
     make_funded, offer, open_market, monkeypatch
 ):
-    first, second = make_funded(), make_funded()
+    first, second = make_funded(wanted_limit=Decimal("0.40")), make_funded()
     take_node = catalog_services.take_node
     fails = iter([True, False])
 
