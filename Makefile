@@ -11,7 +11,7 @@ PRODUCTION = env SITE_URL=https://corehour.example SECRET_KEY=$$($(BIN)/python -
 	STRIPE_SECRET_KEY=sk_test_check STRIPE_WEBHOOK_SECRETS=whsec_check DATABASE_URL=postgresql://localhost/corehour \
 	SELLER_NAME=Check SELLER_ADDRESS=Check SELLER_COUNTRY=DE SELLER_VAT_ID=Check
 
-.PHONY: help run test simulate bench lint lock
+.PHONY: help run test simulate bench lint messages lock
 
 help:
 	@echo 'make run           start the site with demo data; Ctrl-C stops it and keeps the data'
@@ -21,6 +21,7 @@ help:
 	@echo 'make simulate      play 5000 seeds of the market against the model of its money'
 	@echo 'make bench         measure the tick against its references'
 	@echo 'make lint          check style, types, dependency directions, templates and settings'
+	@echo 'make messages      collect the texts to translate into locale/*/LC_MESSAGES/django.po'
 	@echo 'make lock          make the requirements*.txt anew from pyproject.toml'
 
 run:
@@ -50,6 +51,11 @@ lint:
 	$(BIN)/djlint --lint --quiet templates
 	DEMO=true $(BIN)/python -W ignore manage.py makemigrations --check --dry-run
 	@$(PRODUCTION) $(BIN)/python manage.py check --deploy --fail-level WARNING
+
+messages:
+	@$(INSTALL) requirements-dev.txt
+	@command -v xgettext >/dev/null || { echo 'Install GNU gettext first (Debian: apt-get install gettext).'; exit 1; }
+	DEMO=true $(BIN)/python manage.py makemessages -l es -l id --no-location --no-wrap -i '.venv/*' -i '.local/*' -i 'tests/*'
 
 lock:
 	@test -x .local/uv/bin/uv || { $(PYTHON) -m venv .local/uv && .local/uv/bin/pip install --quiet uv; }
