@@ -43,7 +43,7 @@ class Task(NamedTuple):
     title: str | Promise
     url: str
     action: str | Promise
-    at: datetime | None = None
+    until: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -155,5 +155,5 @@ def _rental_task(rental: Rental, at: datetime) -> Task | None:
     failed_at = rental.event.at if rental.event else None
     if workspace.state == State.FAILED and failed_at and at - failed_at < FAILED_LATELY:
         title = _("Workspace %(code)s could not start; your money is back.") % code
-        return Task(title, url, _("See why"), failed_at)
+        return Task(title, url, _("See why"))
     return None

@@ -92,7 +92,7 @@ def test_standing_warns_before_the_paid_time_is_over(funded, offer, renter):
 
     [task] = late.tasks
     assert funded.code in task.title
-    assert task.at == NOON + timedelta(hours=40)
+    assert task.until == NOON + timedelta(hours=40)
 
 
 def test_standing_reminds_of_a_quote_that_is_not_funded(quote, renter):
@@ -115,7 +115,7 @@ def test_dashboard_asks_as_often_for_many_workspaces_as_for_one(
     for _ in range(5):
         make_funded()
 
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(10):
         renter_client.get("/dashboard/")
 
 
