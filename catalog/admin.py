@@ -257,7 +257,7 @@ def _save_changes(offer: Offer, form: OfferForm) -> None:
     if changed:
         offer.save(update_fields=changed)
     if "nodes" in form.changed_data:
-        services.set_nodes(offer_id=offer.pk, nodes=offer.nodes)
+        services.set_nodes(offer_id=offer.pk, nodes=offer.nodes, at=form.at)
 
 
 @admin.register(OfferPrice)

@@ -4,13 +4,14 @@ The asks that pages show: the best one of each GPU and region, and how much is f
 
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from django.db.models import F, QuerySet, Sum, Window
 from djmoney.money import Money
 
 from catalog.models import Offer
-from catalog.models.offers import CHEAPEST_FIRST, OfferQuerySet
+from catalog.models.offers import OfferQuerySet
 
 # From this many free nodes down, pages say that few are left.
 FEW_NODES = 2
@@ -24,6 +25,7 @@ _COLUMNS = (
     "supplier__name",
     "hourly_amount",
     "hourly_currency",
+    "comparable_amount",
     "price_as_of",
     "is_stale",
     "gpus_per_node",
@@ -46,6 +48,9 @@ class Place:
 class Ask:
     """
     What a supplier asks for one GPU-hour, ex tax, and how many nodes are free for it.
+
+    `comparable` is the rate in the currency that asks are compared in, None where no
+    exchange rate is known; it is never shown.
     """
 
     offer_id: int
@@ -53,10 +58,21 @@ class Ask:
     region: Place
     supplier: str
     rate: Money
+    comparable: Decimal | None
+    listed_at: datetime
     as_of: datetime
     is_stale: bool
     gpus_per_node: int
     free_nodes: int
+
+    @property
+    def price_order(self) -> tuple[bool, Decimal, datetime, int]:
+        """
+        Where it stands among asks in any currency, as `Offer.cheapest_first` has it.
+        """
+        is_unknown = self.comparable is None
+        amount = self.rate.amount if self.comparable is None else self.comparable
+        return is_unknown, amount, self.listed_at, self.offer_id
 
     @property
     def is_free(self) -> bool:
@@ -67,14 +83,16 @@ class Ask:
         return 0 < self.free_nodes <= FEW_NODES
 
 
-def best_asks(*, at: datetime, gpus: int = 1) -> dict[int, list[Ask]]:
+def best_asks(*, at: datetime, gpus: int | None = 1) -> dict[int, list[Ask]]:
     """
     Return, by GPU, the cheapest live ask of each region, the cheapest region first.
 
-    Only nodes with exactly this many GPUs count: nodes are let as a whole. The free
-    nodes of an ask are those of all live offers of this GPU in its region.
+    Only nodes with exactly this many GPUs count, as nodes are let as a whole; with
+    None those of every size do. The free nodes of an ask are those of all these
+    offers of its GPU in its region.
     """
-    offers: QuerySet[Any] = Offer.objects.live(at).of_size(gpus)
+    live = Offer.objects.live(at)
+    offers: QuerySet[Any] = live if gpus is None else live.of_size(gpus)
     free_there = Window(Sum("free_nodes"), partition_by=[F("gpu_id"), F("region_id")])
     cheapest = offers.annotate(free_there=free_there).cheapest_per(
         "gpu_id", "region_id"
@@ -82,9 +100,9 @@ def best_asks(*, at: datetime, gpus: int = 1) -> dict[int, list[Ask]]:
     # Only what is shown is read: with thousands of offers the width of a row counts.
     rows = cheapest.values_list(*_COLUMNS, "free_there", named=True)
     found: dict[int, list[Ask]] = {}
-    for row in sorted(rows, key=lambda row: [getattr(row, n) for n in CHEAPEST_FIRST]):
-        ask = _ask(row, free_nodes=row.free_there)
-        found.setdefault(row.gpu_id, []).append(ask)
+    asks = (_ask(row, free_nodes=row.free_there) for row in rows)
+    for ask in sorted(asks, key=lambda ask: ask.price_order):
+        found.setdefault(ask.gpu_id, []).append(ask)
     return found
 
 
@@ -108,6 +126,8 @@ def _ask(row: Any, *, free_nodes: int) -> Ask:
         ),
         supplier=row.supplier__name,
         rate=Money(row.hourly_amount, row.hourly_currency),
+        comparable=row.comparable_amount,
+        listed_at=row.listed_at,
         as_of=row.price_as_of,
         is_stale=row.is_stale,
         gpus_per_node=row.gpus_per_node,

@@ -7,13 +7,14 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Min, QuerySet, Sum
+from django.db.models import Count, QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from djmoney.money import Money
 
-from catalog.asks import best_asks
+from catalog.asks import Ask, best_asks
 from catalog.models import GpuModel, Offer, Region
+from catalog.models.offers import CHEAPEST_FIRST
 from marketplace.models import Match
 from workspaces.models import Workspace
 from workspaces.states import WAITING
@@ -33,7 +34,7 @@ class GpuRow:
     """
 
     gpu: GpuModel
-    best: Money | None = None
+    best: Ask | None = None
     nodes: int = 0
     waiting: int = 0
     last: Trade | None = None
@@ -77,9 +78,7 @@ def prices_by_memory(*, at: datetime) -> list[MemoryClass]:
     """
     asks = best_asks(at=at)
     gpus = GpuModel.objects.in_bulk(asks)
-    rows = [
-        GpuRow(gpus[gpu_id], best=regional[0].rate) for gpu_id, regional in asks.items()
-    ]
+    rows = [GpuRow(gpus[gpu_id], best=regional[0]) for gpu_id, regional in asks.items()]
     classes = []
     for label, most_gb in MEMORY_CLASSES:
         inside = [
@@ -96,19 +95,15 @@ def overview(*, at: datetime) -> list[GpuRow]:
     Return every GPU that is offered, asked for or was matched, cheapest first.
     """
     rows = {gpu.pk: GpuRow(gpu) for gpu in GpuModel.objects.all()}
-    for gpu_id, best, nodes in _best_asks(at):
-        row = rows[gpu_id]
-        row.nodes += nodes
-        # Amounts in different currencies do not compare: the first listed one stays.
-        row.best = row.best or best
+    for gpu_id, asks in best_asks(at=at, gpus=None).items():
+        rows[gpu_id].best = asks[0]
+        rows[gpu_id].nodes = sum(ask.free_nodes for ask in asks)
     for gpu_id, waiting in _demand():
         rows[gpu_id].waiting = waiting
     for match in _last_matches():
         rows[match.offer.gpu_id].last = Trade(match.hourly_price, match.matched_at)
     alive = [row for row in rows.values() if row.best or row.waiting or row.last]
-    return sorted(
-        alive, key=lambda row: (row.best is None, _amount(row), row.gpu.label)
-    )
+    return sorted(alive, key=_cheapest_first)
 
 
 def levels_of(*, gpu_id: int, at: datetime) -> list[Level]:
@@ -117,7 +112,11 @@ def levels_of(*, gpu_id: int, at: datetime) -> list[Level]:
     """
     offers: QuerySet[Any] = Offer.objects.live(at).filter(gpu_id=gpu_id)
     rows = offers.select_related("region", "supplier").order_by(
-        "hourly_currency", "hourly_amount", "region__slug", "gpus_per_node", "listed_at"
+        *CHEAPEST_FIRST[:2],
+        "hourly_currency",
+        "region__slug",
+        "gpus_per_node",
+        "listed_at",
     )
     levels = []
     for key, group in groupby(rows, key=_level_key):
@@ -150,17 +149,6 @@ def last_matches(*, gpu_id: int) -> list[Match]:
     return list(newest[:MATCHES_SHOWN])
 
 
-def _best_asks(at: datetime) -> list[tuple[int, Money, int]]:
-    offers: QuerySet[Any] = Offer.objects.live(at)
-    grouped = offers.values("gpu_id", "hourly_currency")
-    rows = grouped.annotate(best=Min("hourly_amount"), nodes=Sum("free_nodes"))
-    ordered = sorted(rows, key=lambda row: str(row["hourly_currency"]), reverse=True)
-    return [
-        (row["gpu_id"], Money(row["best"], row["hourly_currency"]), row["nodes"])
-        for row in ordered
-    ]
-
-
 def _demand() -> list[tuple[int, int]]:
     waiting = Workspace.objects.filter(state__in=WAITING).values("gpu_id")
     rows = waiting.annotate(waiting=Count("pk")).values_list("gpu_id", "waiting")
@@ -172,8 +160,10 @@ def _last_matches() -> list[Match]:
     return list(newest.distinct("offer__gpu"))
 
 
-def _amount(row: GpuRow) -> object:
-    return row.best.amount if row.best else 0
+def _cheapest_first(row: GpuRow) -> tuple[Any, ...]:
+    if row.best is None:
+        return (True, row.gpu.label)
+    return (False, row.best.price_order, row.gpu.label)
 
 
 def _level_key(offer: Any) -> tuple[Money, str, int]:

@@ -251,7 +251,7 @@ def _make_match(pairing: Pairing, at: datetime) -> Match:
     # A workspace is locked before its node and its money, as everywhere.
     workspace = Workspace.objects.queued().select_for_update().get(pk=pairing.bid.key)
     price = Money(pairing.ask.price, pairing.ask.currency)
-    catalog.take_node(offer_id=pairing.ask.key)
+    catalog.take_node(offer_id=pairing.ask.key, at=at)
     workspaces.match_workspace(
         workspace_id=workspace.pk,
         offer_id=pairing.ask.key,

@@ -1,6 +1,15 @@
 from django.urls import path
 
-from marketplace.views import dashboard, demo, home, look, market, profile, staff
+from marketplace.views import (
+    dashboard,
+    demo,
+    home,
+    look,
+    market,
+    prices,
+    profile,
+    staff,
+)
 
 app_name = "marketplace"
 urlpatterns = [
@@ -14,6 +23,23 @@ urlpatterns = [
     path("staff/launch/", staff.launch, name="staff_launch"),
     path("staff/launch/open/", staff.open_market, name="staff_open"),
     path("staff/launch/pause/", staff.pause_market, name="staff_pause"),
+    path("staff/prices/", prices.prices, name="staff_prices"),
+    path("staff/prices/check/", prices.check_prices, name="staff_prices_check"),
+    path("staff/prices/save/", prices.save_prices, name="staff_prices_save"),
+    path("staff/prices/prices.csv", prices.prices_csv, name="staff_prices_csv"),
+    path("staff/prices/files/", prices.upload_prices, name="staff_price_files"),
+    path(
+        "staff/prices/files/<uuid:file_id>/",
+        prices.price_file,
+        name="staff_price_file",
+    ),
+    path("staff/prices/changes/", prices.price_changes, name="staff_price_changes"),
+    path("staff/prices/changes/undo/", prices.undo_save, name="staff_undo_save"),
+    path(
+        "staff/prices/changes/<int:version_id>/undo/",
+        prices.undo_price,
+        name="staff_undo_price",
+    ),
     path("staff/clock/", staff.move_clock, name="staff_clock"),
     path("staff/look/", look.look, name="look"),
 ]

@@ -1,6 +1,8 @@
+from catalog.models.alerts import StockAlert
 from catalog.models.guides import Workload, WorkloadBlock, WorkloadGpu, WorkloadText
 from catalog.models.hardware import GpuModel, Region
 from catalog.models.offers import Offer, OfferPrice, Supplier
+from catalog.models.price_files import PriceFile
 from catalog.models.software import BaseModel, Image, Method, StoragePlan
 
 __all__ = [
@@ -10,7 +12,9 @@ __all__ = [
     "Method",
     "Offer",
     "OfferPrice",
+    "PriceFile",
     "Region",
+    "StockAlert",
     "StoragePlan",
     "Supplier",
     "Workload",

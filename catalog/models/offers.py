@@ -18,10 +18,17 @@ from django.utils.translation import gettext_lazy as _
 from djmoney.models.fields import MoneyField
 from djmoney.money import Money
 
+from catalog import exchange
 from catalog.models.hardware import GpuModel, Region
 
-# The order of every "best ask"; of equal asks the older one comes first.
-CHEAPEST_FIRST = ("hourly_amount", "listed_at", "pk")
+# The order of every "best ask": amounts in one currency, see catalog.exchange; what
+# no rate is known for comes last, and of equal asks the older one comes first.
+CHEAPEST_FIRST = (
+    F("comparable_amount").asc(nulls_last=True),
+    F("hourly_amount").asc(nulls_last=True),
+    "listed_at",
+    "pk",
+)
 
 
 def _valid(at: datetime, prefix: str = "") -> Q:
@@ -60,7 +67,8 @@ class OfferQuerySet(models.QuerySet["Offer"]):
 
         Annotates `price_id`, `hourly_amount`, `hourly_currency`, `price_as_of` (when
         somebody last said that it is true) and `is_stale`; all are null for an offer
-        that has no price yet.
+        that has no price yet. `comparable_amount` is the price in the currency that
+        asks are compared in, null where no rate is known: for sorting, not for show.
         """
         if "price_id" in self.query.annotations:
             return self
@@ -70,6 +78,9 @@ class OfferQuerySet(models.QuerySet["Offer"]):
             price_id=F("_price__pk"),
             hourly_amount=F("_price__hourly_price"),
             hourly_currency=F("_price__hourly_price_currency"),
+            comparable_amount=exchange.comparable(
+                "_price__hourly_price", "_price__hourly_price_currency", at=at
+            ),
             price_as_of=F("_price__confirmed_at"),
             is_stale=models.ExpressionWrapper(
                 Q(_price__confirmed_at__lt=freshest), models.BooleanField()
@@ -159,6 +170,9 @@ class Offer(models.Model):
     available_until = models.DateTimeField(_("available until"), null=True, blank=True)
     is_listed = models.BooleanField(_("listed"), default=True)
     listed_at = models.DateTimeField(_("listed at"))
+    free_changed_at = models.DateTimeField(
+        _("free nodes changed at"), null=True, blank=True, editable=False
+    )
 
     objects = OfferManager()
 

@@ -22,9 +22,9 @@ def gpus(request: HttpRequest) -> HttpResponse:
     return render(request, "catalog/gpus.html", {"rows": sorted(found, key=_by_price)})
 
 
-def _by_price(row: FitRow) -> tuple[bool, Decimal, Decimal, str]:
-    price = row.best.rate.amount if row.best else Decimal(0)
-    return row.best is None, price, row.gpu.memory_gb, row.gpu.label
+def _by_price(row: FitRow) -> tuple[bool, bool, Decimal, Decimal, str]:
+    is_unknown, price = row.best.price_order[:2] if row.best else (False, Decimal(0))
+    return row.best is None, is_unknown, price, row.gpu.memory_gb, row.gpu.label
 
 
 @require_safe

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from djmoney.money import Money
 
+from billing.services.rates import load_rates
 from catalog.loading import load_catalog
 from catalog.models import GpuModel, Offer, OfferPrice, Region, Supplier
 from tests import ledger_flush  # noqa: F401 - a transactional test empties all tables
@@ -98,3 +99,17 @@ def make_offer(
 @pytest.fixture
 def offer(make_offer: Callable[..., Offer]) -> Offer:
     return make_offer()
+
+
+@pytest.fixture
+def day_rates(db: None) -> Callable[..., None]:
+    """
+    Store what one euro was on a day, as the bank's file has it.
+    """
+
+    def store(day: str, **rates: str) -> None:
+        head = "CURRENCY,CURRENCY_DENOM,TIME_PERIOD,OBS_VALUE"
+        rows = [f"{code},EUR,{day},{rate}" for code, rate in rates.items()]
+        load_rates(lines=[head, *rows])
+
+    return store

@@ -1,4 +1,5 @@
 import threading
+from datetime import timedelta
 
 import pytest
 from django.db import connection
@@ -7,23 +8,23 @@ from catalog.models import Offer
 from catalog.services import NoFreeNode, return_node, set_nodes, take_node
 
 
-def test_are_taken_until_none_is_left(make_offer):
+def test_are_taken_until_none_is_left(make_offer, now):
     offer = make_offer(nodes=2, free_nodes=2)
-    take_node(offer_id=offer.pk)
-    take_node(offer_id=offer.pk)
+    take_node(offer_id=offer.pk, at=now)
+    take_node(offer_id=offer.pk, at=now)
 
     with pytest.raises(NoFreeNode, match="Choose another"):
-        take_node(offer_id=offer.pk)
+        take_node(offer_id=offer.pk, at=now)
 
     offer.refresh_from_db()
     assert (offer.nodes, offer.free_nodes) == (2, 0)
 
 
-def test_are_returned_but_never_more_than_there_are(make_offer):
+def test_are_returned_but_never_more_than_there_are(make_offer, now):
     offer = make_offer(nodes=2, free_nodes=1)
 
-    return_node(offer_id=offer.pk)
-    return_node(offer_id=offer.pk)
+    return_node(offer_id=offer.pk, at=now)
+    return_node(offer_id=offer.pk, at=now)
 
     offer.refresh_from_db()
     assert offer.free_nodes == 2
@@ -39,24 +40,55 @@ def test_are_returned_but_never_more_than_there_are(make_offer):
     ],
 )
 def test_that_are_taken_stay_taken_when_the_number_changes(
-    make_offer, free, nodes, free_after
+    make_offer, now, free, nodes, free_after
 ):
     offer = make_offer(nodes=4, free_nodes=free)
 
-    set_nodes(offer_id=offer.pk, nodes=nodes)
+    set_nodes(offer_id=offer.pk, nodes=nodes, at=now)
 
     offer.refresh_from_db()
     assert (offer.nodes, offer.free_nodes) == (nodes, free_after)
 
 
+def test_say_when_their_number_changed_last(make_offer, now):
+    offer = make_offer(nodes=2, free_nodes=1)
+    later, latest = now + timedelta(hours=1), now + timedelta(hours=2)
+
+    def changed_at():
+        return Offer.objects.get().free_changed_at
+
+    assert changed_at() is None
+    take_node(offer_id=offer.pk, at=later)
+    assert changed_at() == later
+    return_node(offer_id=offer.pk, at=latest)
+    assert changed_at() == latest
+    set_nodes(offer_id=offer.pk, nodes=5, at=later)
+    assert changed_at() == later
+
+
+def test_that_stay_as_they_are_keep_the_moment_of_their_last_change(make_offer, now):
+    offer = make_offer(nodes=2, free_nodes=0)
+    set_nodes(offer_id=offer.pk, nodes=3, at=now)
+    later = now + timedelta(hours=1)
+
+    Offer.objects.update(free_nodes=0)
+    with pytest.raises(NoFreeNode):
+        take_node(offer_id=offer.pk, at=later)
+    Offer.objects.update(free_nodes=3)
+    return_node(offer_id=offer.pk, at=later)
+    set_nodes(offer_id=offer.pk, nodes=3, at=later)
+
+    assert Offer.objects.get().free_changed_at == now
+
+
 @pytest.mark.django_db(transaction=True)
-def test_go_to_exactly_as_many_as_there_are(make_offer):
+def test_go_to_exactly_as_many_as_there_are(make_offer, now):
     offer = make_offer(nodes=3, free_nodes=3)
     outcomes = []
 
     def take():
         try:
-            take_node(offer_id=offer.pk)
+            take_node(offer_id=offer.pk, at=now)
             outcomes.append("taken")
         except NoFreeNode:
             outcomes.append("none")

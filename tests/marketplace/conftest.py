@@ -15,6 +15,7 @@ from tests.workspaces.conftest import (  # noqa: F401
     make_quote,
     offer,
     quote,
+    rates,
     rich_renter,
     wanted,
 )

@@ -1,0 +1,94 @@
+"""
+Makes prices in different currencies comparable, at the day rates of the database.
+
+The rates are those of djmoney's exchange tables, where billing keeps one set for each
+day: a backend named "ECB" and the day, in units of each currency per euro. Asks are
+compared at the newest set, a rate rounded half up to six decimals, as the order book
+compares them for somebody who pays in this currency. Nothing is shown converted here:
+an ask is what its supplier asks, in the supplier's currency.
+"""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+from django.db.models import (
+    Case,
+    DecimalField,
+    ExpressionWrapper,
+    F,
+    Func,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+)
+from djmoney.contrib.exchange.models import ExchangeBackend, Rate
+
+from money import round_half_up
+
+SOURCE = "ECB"
+BASE = "EUR"
+REFERENCE: str = settings.CURRENCIES[0]
+"""The currency that asks are compared in."""
+
+PLACES = 6
+_AMOUNT: "DecimalField[Decimal, Decimal]" = DecimalField(
+    max_digits=20, decimal_places=6
+)
+
+
+def comparable(amount: str, currency: str, *, at: datetime) -> ExpressionWrapper:
+    """
+    Return a price as SQL in the currency of comparison, null without a known rate.
+
+    `amount` and `currency` name the columns of the price.
+    """
+    others = [code for code in settings.CURRENCIES if code != REFERENCE]
+    rate = Case(
+        When(Q(**{currency: REFERENCE}), then=Value(Decimal(1), output_field=_AMOUNT)),
+        *(When(Q(**{currency: code}), then=_rate(code, at=at)) for code in others),
+        output_field=_AMOUNT,
+    )
+    return ExpressionWrapper(F(amount) * rate, output_field=_AMOUNT)
+
+
+def rates(*, at: datetime) -> dict[str, Decimal]:
+    """
+    Return what one unit of each currency is in the currency of comparison.
+    """
+    day = _newest_day(at).first()
+    rows = Rate.objects.filter(backend=day).values_list("currency", "value")
+    per_base = {BASE: Decimal(1), **dict(rows)} if day else {REFERENCE: Decimal(1)}
+    if REFERENCE not in per_base:
+        return {REFERENCE: Decimal(1)}
+    return {
+        code: round_half_up(per_base[REFERENCE] / value, PLACES)
+        for code, value in per_base.items()
+    }
+
+
+def _rate(code: str, *, at: datetime) -> Func:
+    # Neither query depends on the row: PostgreSQL asks each of them once.
+    quotient: Any = _per_base(REFERENCE, at=at) / _per_base(code, at=at)
+    return Func(quotient, Value(PLACES), function="ROUND", output_field=_AMOUNT)
+
+
+def _per_base(code: str, *, at: datetime) -> Any:
+    if code == BASE:
+        return Value(Decimal(1), output_field=_AMOUNT)
+    day = Subquery(_newest_day(at).values("pk"))
+    return Subquery(
+        Rate.objects.filter(backend=day, currency=code).values("value")[:1],
+        output_field=_AMOUNT,
+    )
+
+
+def _newest_day(at: datetime) -> "QuerySet[ExchangeBackend]":
+    days = ExchangeBackend.objects.filter(
+        name__startswith=f"{SOURCE} ",
+        name__lte=f"{SOURCE} {at.astimezone(UTC):%Y-%m-%d}",
+    )
+    return days.order_by("-name")[:1]
