@@ -21,7 +21,8 @@ BID_COLUMNS = (
     "gpu_id",
     "gpus",
     "regions",
-    "hours",
+    "seconds_left",
+    "avoided_offers",
     "limit_price",
     "currency",
     "funded_at",
@@ -50,15 +51,17 @@ def asks_of(*, gpu_ids: Iterable[int], at: datetime) -> list[Ask]:
 
 
 def bids_of(
-    *, gpu_ids: Iterable[int], at: datetime, states: Iterable[State] = (State.QUEUED,)
+    *, gpu_ids: Iterable[int], at: datetime, states: Iterable[State] = ()
 ) -> list[Bid]:
     """
     Return the requests for some GPUs that wait, unless their start deadline is over.
+
+    Those are the ones in the order book, or else the ones in `states`.
     """
-    waiting = Workspace.objects.filter(
+    book = Workspace.objects.queued()
+    waiting = (Workspace.objects.filter(state__in=states) if states else book).filter(
         Q(start_deadline__isnull=True) | Q(start_deadline__gt=at),
         gpu_id__in=gpu_ids,
-        state__in=states,
     )
     return [
         _bid(workspace)
@@ -73,10 +76,11 @@ def _bid(workspace: Workspace) -> Bid:
         gpu_id=workspace.gpu_id,
         gpus=workspace.gpus,
         regions=frozenset(workspace.regions),
-        hours=workspace.hours,
+        hours=workspace.hours_left,
         limit=workspace.limit_price.amount,
         # Without that rate it can take no ask in the book's currency anyway.
         rank=workspace.limit_price.amount / rates.get(BOOK_CURRENCY, Decimal(1)),
         rates=rates,
         funded_at=workspace.funded_at,
+        avoids=frozenset(workspace.avoided_offers),
     )

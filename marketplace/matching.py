@@ -3,11 +3,11 @@ The order book rule, over plain records: no database, no clock.
 
 Bids come first by limit, highest first, then by the time they were funded, then by
 their key. Each takes the cheapest ask that is of its GPU, in one of its regions, has
-a free node of exactly its size and lasts long enough; of equal asks the older one. A
-bid pays the ask and never more than its limit. It takes one whole node or nothing.
+a free node of exactly its size and lasts long enough; of equal asks the older one. An
+ask where it could not be started is left out. A bid pays the ask and never more than its limit. It takes one whole node or nothing.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -26,7 +26,8 @@ class Bid:
 
     `rates` turns an ask's currency into the bid's, as frozen in the bid's quote; an
     ask in a currency that is missing there cannot be taken. `rank` is the limit in
-    the one currency that all bids of a book are compared in.
+    the one currency that all bids of a book are compared in. `avoids` are the keys of
+    asks where it could not be started before.
     """
 
     key: str
@@ -38,6 +39,7 @@ class Bid:
     rank: Decimal
     rates: Mapping[str, Decimal]
     funded_at: datetime
+    avoids: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +104,20 @@ class Lane:
         for node in range(self.width - 1, 0, -1):
             self.ends[node] = max(self.ends[2 * node], self.ends[2 * node + 1])
 
-    def first_lasting(self, until: float) -> int | None:
+    def first_lasting(self, until: float, avoids: Collection[int] = ()) -> int | None:
         """
         Return the place of the cheapest ask with a free node that lasts `until`.
         """
+        place = self._first(until)
+        if place is None or self.asks[place].key not in avoids:
+            return place
+        # Only who could not be started before avoids an ask, so walking is cheap.
+        others = range(place + 1, len(self.asks))
+        return next(
+            (other for other in others if self._suits(other, until, avoids)), None
+        )
+
+    def _first(self, until: float) -> int | None:
         if self.ends[1] < until:
             return None
         node = 1
@@ -114,6 +126,12 @@ class Lane:
             if self.ends[node] < until:
                 node += 1
         return node - self.width
+
+    def _suits(self, place: int, until: float, avoids: Collection[int]) -> bool:
+        return (
+            self.ends[self.width + place] >= until
+            and self.asks[place].key not in avoids
+        )
 
     def take(self, place: int) -> None:
         """
@@ -178,7 +196,7 @@ def _best(
     for region in bid.regions:
         for currency, rate in bid.rates.items():
             lane = lanes.get(LaneKey(bid.gpu_id, bid.gpus, region, currency))
-            place = lane.first_lasting(until) if lane else None
+            place = lane.first_lasting(until, bid.avoids) if lane else None
             if lane is None or place is None:
                 continue
             ask = lane.asks[place]

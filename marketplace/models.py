@@ -165,13 +165,15 @@ class LaunchEvent(models.Model):
 class Match(models.Model):
     """
     A request and the offer it got, numbered in the order in which it was decided.
+
+    Who is interrupted, or goes on after a stop, is matched again.
     """
 
     sequence = models.BigAutoField(_("number"), primary_key=True)
-    workspace = models.OneToOneField(
+    workspace = models.ForeignKey(
         "workspaces.Workspace",
         models.PROTECT,
-        related_name="match",
+        related_name="matches",
         verbose_name=_("workspace"),
     )
     offer = models.ForeignKey(

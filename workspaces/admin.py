@@ -25,8 +25,8 @@ class ReadOnly(admin.ModelAdmin):
 
 class EventInline(admin.TabularInline):
     model = WorkspaceEvent
-    fields = ["at", "state", "actor", "reason", "returned"]
-    readonly_fields = ["at", "state", "actor", "reason", "returned"]
+    fields = ["at", "state", "code", "actor", "reason", "held", "returned"]
+    readonly_fields = ["at", "state", "code", "actor", "reason", "held", "returned"]
     extra = 0
     can_delete = False
     ordering = ["pk"]
@@ -42,7 +42,7 @@ class EventInline(admin.TabularInline):
 class WorkspaceAdmin(ReadOnly):
     list_display = ["code", "user", "state", "gpu", "gpus", "funded_at", "ends_at"]
     list_filter = ["state", "gpu", "currency"]
-    list_select_related = ["user", "gpu"]
+    list_select_related = ["user", "gpu", "compute_meter"]
     search_fields = ["id", "user__email", "base_model__hf_id"]
     search_help_text = "Id, e-mail address or model"
     date_hierarchy = "funded_at"

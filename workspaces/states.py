@@ -56,6 +56,11 @@ class Rule:
         return Metered.STORAGE in self.meters
 
 
+# What was interrupted can be given up while it waits: its data are kept, or not.
+GIVEN_UP_LATER = frozenset({State.STOPPED, State.ENDED})
+# A start that does not work ends the request, or sends it where it came from.
+NOT_STARTED = frozenset({State.QUEUED, State.FAILED, State.CANCELLED}) | GIVEN_UP_LATER
+
 RULES: dict[State, Rule] = {
     State.DRAFT: Rule(
         meaning=_("You are still writing the request. No money is set aside."),
@@ -69,25 +74,26 @@ RULES: dict[State, Rule] = {
     ),
     State.QUEUED: Rule(
         meaning=_("The request is in the order book and waits for a node."),
-        leads_to=frozenset({State.MATCHED, State.CANCELLED, State.EXPIRED}),
+        leads_to=frozenset({State.MATCHED, State.CANCELLED, State.EXPIRED})
+        | GIVEN_UP_LATER,
     ),
     State.MATCHED: Rule(
         meaning=_("A node is reserved for you and the price is fixed."),
-        leads_to=frozenset({State.PROVISIONING, State.FAILED, State.CANCELLED}),
+        leads_to=frozenset({State.PROVISIONING}) | NOT_STARTED,
     ),
     State.PROVISIONING: Rule(
         meaning=_("The machine is being set up. Waiting for it is free."),
-        leads_to=frozenset({State.RUNNING, State.FAILED, State.CANCELLED}),
+        leads_to=frozenset({State.RUNNING}) | NOT_STARTED,
     ),
     State.RUNNING: Rule(
         meaning=_("The machine is yours; the clock runs from the moment it is ready."),
         meters=frozenset({Metered.COMPUTE, Metered.STORAGE}),
-        leads_to=frozenset({State.STOPPED, State.ENDED}),
+        leads_to=frozenset({State.STOPPED, State.ENDED, State.QUEUED}),
     ),
     State.STOPPED: Rule(
         meaning=_("The GPU is given back; your data are kept for the days you paid."),
         meters=frozenset({Metered.STORAGE}),
-        leads_to=frozenset({State.DELETED}),
+        leads_to=frozenset({State.MATCHED, State.DELETED}),
     ),
     State.ENDED: Rule(
         meaning=_("It ran and is over; nothing was kept."),

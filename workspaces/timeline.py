@@ -13,6 +13,7 @@ from djmoney.money import Money
 
 import formats
 from workspaces.models import State, Workspace, WorkspaceEvent
+from workspaces.models.events import INTERRUPTIONS, UNSTARTED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,34 +39,59 @@ def timeline(workspace: Workspace, events: Iterable[WorkspaceEvent]) -> list[Ent
 
 def _entry(workspace: Workspace, event: WorkspaceEvent) -> Entry:
     notes = [_fact(workspace, event), event.reason]
+    if event.held:
+        held = Money(event.held, workspace.currency)
+        notes.append(_("%(amount)s held.") % {"amount": money(held)})
     if event.returned:
         back = Money(event.returned, workspace.currency)
         notes.append(
             _("%(amount)s came back to your wallet.") % {"amount": money(back)}
         )
     return Entry(
-        title=State(event.state).label,
-        note=" ".join(note for note in notes if note),
+        title=_title(event),
+        note=" ".join(str(note) for note in notes if note),
         at=event.at,
-        is_bad=event.state == State.FAILED,
+        is_bad=event.state == State.FAILED
+        or event.code in (*INTERRUPTIONS, *UNSTARTED),
     )
 
 
+def _title(event: WorkspaceEvent) -> str | Promise:
+    if event.is_interruption:
+        return _("Interrupted by the supplier")
+    if event.code:
+        return event.get_code_display()
+    return State(event.state).label
+
+
 def _fact(workspace: Workspace, event: WorkspaceEvent) -> str:
-    if event.state == State.FUNDED:
-        return _("%(amount)s held: %(hours)s h at up to %(limit)s, with storage.") % {
-            "amount": money(workspace.quote.hold_amount),
-            "hours": number(workspace.hours),
-            "limit": rate(workspace.limit_price),
+    if event.is_interruption:
+        return _("%(reason)s. The hour that this broke is free.") % {
+            "reason": event.get_code_display()
         }
-    if event.state == State.MATCHED and workspace.hourly_price is not None:
+    if event.code in UNSTARTED:
+        return (
+            _("Nothing was charged. It waits for another offer.")
+            if (event.state == State.QUEUED)
+            else ""
+        )
+    if event.quote is not None:
+        return _("%(hours)s h at up to %(limit)s, with storage.") % {
+            "hours": number(event.quote.hours),
+            "limit": rate(event.quote.limit_price),
+        }
+    if event.code:
+        return ""
+    return _fact_of_state(workspace, event)
+
+
+def _fact_of_state(workspace: Workspace, event: WorkspaceEvent) -> str:
+    if event.state == State.MATCHED and event.hourly_amount is not None:
         return _("At the ask, %(price)s per GPU-hour.") % {
-            "price": rate(workspace.hourly_price)
+            "price": rate(Money(event.hourly_amount, workspace.currency))
         }
     if event.state == State.RUNNING:
-        return _("Ready, the clock starts. %(time)s of set-up were free.") % {
-            "time": duration(event.at - (workspace.provisioning_at or event.at))
-        }
+        return _("Ready, the clock starts. Waiting and set-up were free.")
     if event.state == State.STOPPED:
         return _("The GPU was given back; the data are kept.")
     return ""
@@ -80,6 +106,10 @@ def _future(workspace: Workspace) -> Iterator[Entry]:
         )
     if workspace.state == State.RUNNING:
         yield _next(_("Ends by itself"), _kept(workspace), workspace.ends_at)
+    if workspace.is_resuming:
+        yield _next(
+            _("Goes on"), _("As soon as somebody asks your limit or less."), None
+        )
     if workspace.state == State.STOPPED:
         yield _next(
             _("Data are deleted"), _("Copy what you need before."), workspace.kept_until

@@ -179,7 +179,9 @@ def show_workspace(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
         "workspace": workspace,
         "hold": billing.hold_of(hold_id=workspace.hold_id),
         "bill": charges,
-        "entries": timeline(workspace, workspace.events.order_by("pk")),
+        "entries": timeline(
+            workspace, workspace.events.select_related("quote").order_by("pk")
+        ),
         "time_left": workspace.time_left(at),
         "time_used": workspace.time_used(at),
         "regions": Region.objects.filter(slug__in=workspace.regions).order_by("name"),
@@ -235,7 +237,8 @@ def stop(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
     if not workspace.can_be_stopped:
         return redirect(workspace)
     hold = billing.hold_of(hold_id=workspace.hold_id)
-    outlook = if_stopped(workspace, held=hold.amount - hold.released, at=at)
+    meters = billing.meters_of(hold_id=workspace.hold_id)
+    outlook = if_stopped(workspace, hold=hold, meters=meters, at=at)
     context = {"workspace": workspace, "outlook": outlook, "form": form}
     status = 422 if form.is_bound else 200
     return render(request, "workspaces/stop.html", context, status=status)

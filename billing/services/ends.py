@@ -14,12 +14,13 @@ from billing import metering
 from billing.ledger import Entry, claim_key, post, retry_conflicts
 from billing.models import EndWarning, Hold, Meter, Transfer
 from billing.services.holds import (
+    HoldEnded,
     HoldInfo,
     hold_of,
     lock_open_hold,
     remaining_of,
 )
-from billing.services.meters import MeterEnded
+from billing.services.meters import MeterEnded, lock_meter
 from billing.services.wallets import (
     InsufficientFunds,
     WalletFrozen,
@@ -131,24 +132,27 @@ def extend_automatically(*, at: datetime) -> list[Extension]:
         hold__is_extended_automatically=True,
     )
     holds = sorted(set(ending.values_list("hold_id", flat=True)))
-    return [_extend_while_covered(hold_id, at=at) for hold_id in holds]
+    extensions = (_extend_while_covered(hold_id, at=at) for hold_id in holds)
+    return [extension for extension in extensions if extension is not None]
 
 
-def _extend_while_covered(hold_id: int, *, at: datetime) -> Extension:
+def _extend_while_covered(hold_id: int, *, at: datetime) -> Extension | None:
+    """
+    Return what became of it, or None if it was stopped meanwhile.
+    """
     refusal: InsufficientFunds | WalletFrozen | None = None
     first = _first_to_end(hold_id)
-    while first.ends_at <= at + STEP and refusal is None:
+    while first and first.ends_at <= at + STEP and refusal is None:
         try:
-            extend_running(
-                hold_id=hold_id,
-                by=STEP,
-                key=f"auto:{hold_id}:{first.ends_at.isoformat()}",
-                at=at,
-            )
+            _extend_by_step(first, at=at)
         except (InsufficientFunds, WalletFrozen) as error:
             refusal = error
             _warn([(first, HOURS_BEFORE[0])], at=at)
+        except (HoldEnded, MeterEnded):
+            return None
         first = _first_to_end(hold_id)
+    if first is None:
+        return None
     return Extension(
         hold_id=hold_id,
         reference=first.hold.reference,
@@ -157,9 +161,22 @@ def _extend_while_covered(hold_id: int, *, at: datetime) -> Extension:
     )
 
 
-def _first_to_end(hold_id: int) -> Meter:
+@transaction.atomic
+def _extend_by_step(first: Meter, *, at: datetime) -> None:
+    # Whoever stops it keeps what is stored: that is not extended in its place.
+    if lock_meter(first.pk).stopped_at is not None:
+        raise MeterEnded
+    extend_running(
+        hold_id=first.hold_id,
+        by=STEP,
+        key=f"auto:{first.hold_id}:{first.ends_at.isoformat()}",
+        at=at,
+    )
+
+
+def _first_to_end(hold_id: int) -> Meter | None:
     meters = Meter.objects.filter(hold_id=hold_id, stopped_at=None)
-    return meters.select_related("hold").order_by("ends_at", "pk")[0]
+    return meters.select_related("hold").order_by("ends_at", "pk").first()
 
 
 def warn_of_ends(*, at: datetime) -> None:

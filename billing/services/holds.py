@@ -83,6 +83,7 @@ class HoldInfo:
     placed_at: datetime
     expires_at: datetime | None
     ended_at: datetime | None
+    is_extended_automatically: bool
 
 
 @retry_conflicts
@@ -267,6 +268,7 @@ def info_of(hold: Hold) -> HoldInfo:
         placed_at=hold.placed_at,
         expires_at=hold.expires_at,
         ended_at=hold.ended_at,
+        is_extended_automatically=hold.is_extended_automatically,
     )
 
 

@@ -5,7 +5,7 @@ Meters: start a rate, let it run longer, stop it to the second.
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import Q, Subquery
@@ -47,6 +47,19 @@ class MeterInfo:
     stopped_at: datetime | None
     billed_until: datetime
     billed_amount: Money
+
+
+class RunningMeter(NamedTuple):
+    """
+    One meter that runs: `reference` is what its hold is for.
+    """
+
+    id: int
+    name: str
+    reference: str
+    started_at: datetime
+    ends_at: datetime
+    billed_until: datetime
 
 
 @dataclass(frozen=True)
@@ -239,6 +252,25 @@ def meter_of(*, meter_id: int) -> MeterInfo:
     Return the meter as it stands.
     """
     return info_of(Meter.objects.get(pk=meter_id))
+
+
+def meter_for_update(*, meter_id: int) -> MeterInfo:
+    """
+    Return the meter as it stands, which nothing else changes before this transaction
+    ends.
+    """
+    return info_of(lock_meter(meter_id))
+
+
+def running_meters() -> list[RunningMeter]:
+    """
+    Return every meter that runs, and what its hold is for.
+    """
+    running = Meter.objects.filter(stopped_at=None).order_by("pk")
+    rows = running.values_list(
+        "pk", "name", "hold__reference", "started_at", "ends_at", "billed_until"
+    )
+    return [RunningMeter(*row) for row in rows.iterator()]
 
 
 def meters_of(*, hold_id: int) -> list[MeterInfo]:

@@ -249,4 +249,4 @@ def test_a_match_in_dollars_shows_on_the_dashboard_of_its_owner(
     page = words(renter_client.get("/dashboard/"))
 
     assert "Matched" in page
-    assert Money("0.33", "USD") == funded.match.hourly_price
+    assert Money("0.33", "USD") == funded.matches.get().hourly_price

@@ -323,7 +323,8 @@ def test_free_storage_runs_no_meter_and_is_kept(make_funded, offer):
     assert running.storage_meter_id is None
     assert stopped.kept_until == NOON + HOUR + 7 * DAY
     assert stopped.ssh_command == ""
-    assert hold_on(stopped).status == "CAPTURED"
+    assert hold_on(stopped).remaining == usd(0)
     assert wallet_of(stopped.user).available == usd("99.67")
     services.end_due(at=stopped.kept_until)
     assert Workspace.objects.get().state == State.DELETED
+    assert hold_on(stopped).status == "CAPTURED"

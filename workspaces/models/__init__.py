@@ -1,9 +1,11 @@
+from workspaces.models.events import Code, WorkspaceEvent
 from workspaces.models.quote import Quote
 from workspaces.models.specification import KeptAtEnd, Specification
-from workspaces.models.workspace import Workspace, WorkspaceEvent
+from workspaces.models.workspace import Workspace
 from workspaces.states import Metered, State
 
 __all__ = [
+    "Code",
     "KeptAtEnd",
     "Metered",
     "Quote",

@@ -31,13 +31,30 @@ class Quote(Specification):
     A price for a request, frozen for 15 minutes, that can be funded once.
 
     The workspace that is funded with it takes over its id: whoever funds twice, in
-    two tabs or after a lost answer, can only ever mean the same workspace.
+    two tabs or after a lost answer, can only ever mean the same workspace. A quote that
+    `resumes` a stopped workspace lets that one go on instead.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     wanted_limit = maybe_rate_field(
         _("price limit as typed"),
         help_text=_("Empty: the best ask was taken as the limit."),
+    )
+    resumes = models.ForeignKey(
+        "workspaces.Workspace",
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="resume_quotes",
+        verbose_name=_("goes on with"),
+    )
+    replaces = models.ForeignKey(
+        "self",
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("quoted again after"),
     )
     offer = models.ForeignKey(
         "catalog.Offer",
@@ -93,6 +110,13 @@ class Quote(Specification):
 
     def get_absolute_url(self) -> str:
         return reverse("workspaces:quote", args=[self.pk])
+
+    @property
+    def workspace_id(self) -> uuid.UUID:
+        """
+        Return the id of the workspace that is, or would be, funded with it.
+        """
+        return self.resumes_id or self.pk
 
     @property
     def ask(self) -> Money | None:

@@ -106,6 +106,9 @@ class Specification(models.Model):
     )
     dataset_note = models.CharField(_("dataset note"), max_length=500, blank=True)
     start_deadline = models.DateTimeField(_("start deadline"), null=True, blank=True)
+    is_start_retried = models.BooleanField(
+        _("a failed start is tried on the next offer"), default=False
+    )
 
     class Meta:
         abstract = True

@@ -4,9 +4,9 @@ A funded request and what became of it.
 
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
-from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 from django.urls import reverse
@@ -15,10 +15,22 @@ from djmoney.money import Money
 
 from workspaces.models.quote import Quote
 from workspaces.models.specification import Specification, maybe_rate_field
-from workspaces.states import CANCELLABLE, ON_A_NODE, RULES, WAITING, Rule, State
+from workspaces.states import (
+    CANCELLABLE,
+    ON_A_NODE,
+    RULES,
+    STARTING,
+    WAITING,
+    Rule,
+    State,
+)
 
 if TYPE_CHECKING:
     from marketplace.models import User
+
+
+NOT_YET_RUNNING = STARTING | {State.QUEUED}
+IN_BOOK = Q(state=State.QUEUED) | Q(state=State.STOPPED, resume_asked_at__isnull=False)
 
 
 class WorkspaceQuerySet(models.QuerySet["Workspace"]):
@@ -27,16 +39,22 @@ class WorkspaceQuerySet(models.QuerySet["Workspace"]):
 
     def queued(self) -> Self:
         """
-        Keep the requests that wait in the order book.
+        Keep what waits in the order book: requests, and what is stopped and goes on.
         """
-        return self.filter(state=State.QUEUED)
+        return self.filter(IN_BOOK)
+
+    def waiting(self) -> Self:
+        """
+        Keep what is in the order book, or will be when the market opens.
+        """
+        return self.filter(IN_BOOK | Q(state=State.FUNDED))
 
     def over_due(self, at: datetime) -> Self:
         """
         Keep those whose paid time, kept days or start deadline are over at `at`.
         """
         return self.filter(
-            Q(state=State.RUNNING, ends_at__lte=at)
+            Q(state=State.RUNNING, compute_meter__ends_at__lte=at)
             | Q(state=State.STOPPED, kept_until__lte=at)
             | Q(state__in=WAITING, start_deadline__lte=at)
         )
@@ -46,7 +64,13 @@ class WorkspaceQuerySet(models.QuerySet["Workspace"]):
         Read along what a page says about a workspace.
         """
         return self.select_related(
-            "base_model", "image", "gpu", "storage_plan", "quote", "offer__region"
+            "base_model",
+            "image",
+            "gpu",
+            "storage_plan",
+            "quote",
+            "offer__region",
+            "compute_meter",
         )
 
 
@@ -57,8 +81,10 @@ class Workspace(Specification):
     """
     A request that was funded; its state decides what it charges (workspaces.states).
 
-    The id is that of its quote. `hourly_price` is what was agreed at the match:
-    nothing that happens to the catalog changes it.
+    The id is that of its first quote; `quote` is the one that it runs on now, another
+    one after each resume. `hourly_price` is what was agreed at the match: nothing that
+    happens to the catalog changes it. When its time is over is said by its running
+    meter alone, because that may be extended without it.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)
@@ -94,15 +120,37 @@ class Workspace(Specification):
         related_name="+",
         verbose_name=_("running storage meter"),
     )
+    data_offer = models.ForeignKey(
+        "catalog.Offer",
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("offer that has the data"),
+    )
+    avoided_offers = ArrayField(
+        models.BigIntegerField(),
+        verbose_name=_("offers that it does not take"),
+        default=list,
+        blank=True,
+        help_text=_("A start failed there."),
+    )
+    seconds_left = models.PositiveIntegerField(
+        _("seconds to run from the next start"),
+    )
+    seconds_run = models.PositiveIntegerField(_("seconds run before"), default=0)
     address = models.CharField(
         _("address"), max_length=200, blank=True, help_text=_("user@host:port")
     )
+    host_key = models.CharField(_("host key"), max_length=800, blank=True)
     funded_at = models.DateTimeField(_("funded at"))
     provisioning_at = models.DateTimeField(_("set-up began at"), null=True, blank=True)
-    started_at = models.DateTimeField(_("ready at"), null=True, blank=True)
-    ends_at = models.DateTimeField(_("ends at"), null=True, blank=True)
+    started_at = models.DateTimeField(_("first ready at"), null=True, blank=True)
     stopped_at = models.DateTimeField(_("stopped at"), null=True, blank=True)
     kept_until = models.DateTimeField(_("data kept until"), null=True, blank=True)
+    resume_asked_at = models.DateTimeField(
+        _("waits to go on since"), null=True, blank=True
+    )
 
     objects = WorkspaceManager()
 
@@ -111,9 +159,6 @@ class Workspace(Specification):
         verbose_name_plural = _("workspaces")
         constraints = [
             *Specification.Meta.constraints,
-            models.CheckConstraint(
-                condition=Q(id=F("quote")), name="workspace_keeps_the_id_of_its_quote"
-            ),
             models.CheckConstraint(
                 condition=Q(state__in=State.values), name="workspace_state_known"
             ),
@@ -139,8 +184,18 @@ class Workspace(Specification):
             ),
             models.CheckConstraint(
                 condition=~Q(state=State.RUNNING)
-                | (Q(started_at__isnull=False, ends_at__gt=F("started_at"))),
-                name="workspace_running_has_an_end",
+                | Q(started_at__isnull=False, data_offer__isnull=False),
+                name="workspace_running_has_a_start",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state__in=sorted(WAITING | STARTING))
+                | Q(seconds_left__gt=0),
+                name="workspace_waits_for_time_it_paid",
+            ),
+            models.CheckConstraint(
+                condition=Q(resume_asked_at__isnull=True)
+                | Q(state__in=[State.STOPPED, *sorted(STARTING)]),
+                name="workspace_goes_on_from_a_stop",
             ),
             models.CheckConstraint(
                 condition=~Q(state=State.STOPPED) | Q(kept_until__gt=F("stopped_at")),
@@ -148,7 +203,7 @@ class Workspace(Specification):
             ),
         ]
         indexes = [
-            models.Index(fields=["state", "ends_at"], name="workspace_state_ends_at"),
+            models.Index(fields=["state", "funded_at"], name="workspace_state_funded"),
             models.Index(fields=["user", "-funded_at"], name="workspace_user_funded"),
         ]
 
@@ -179,16 +234,39 @@ class Workspace(Specification):
         return RULES[State(self.state)]
 
     @property
+    def has_run(self) -> bool:
+        return self.started_at is not None
+
+    @property
+    def is_resuming(self) -> bool:
+        return self.resume_asked_at is not None
+
+    @property
+    def is_interrupted(self) -> bool:
+        """
+        Return whether it ran, was interrupted, and has not been started again yet.
+        """
+        return self.has_run and not self.is_resuming and self.state in NOT_YET_RUNNING
+
+    @property
     def can_be_cancelled(self) -> bool:
-        return self.state in CANCELLABLE
+        return self.state in CANCELLABLE and not self.has_run
 
     @property
     def can_be_stopped(self) -> bool:
-        return self.state == State.RUNNING
+        return self.state == State.RUNNING or self.is_interrupted
 
     @property
     def can_keep_data(self) -> bool:
-        return self.state == State.RUNNING and self.kept_days > 0
+        return self.can_be_stopped and self.kept_days > 0
+
+    @property
+    def can_be_extended(self) -> bool:
+        return self.state in {State.RUNNING, State.STOPPED}
+
+    @property
+    def can_be_resumed(self) -> bool:
+        return self.state == State.STOPPED and not self.is_resuming
 
     @property
     def can_delete_data(self) -> bool:
@@ -216,6 +294,20 @@ class Workspace(Specification):
         return compute + storage
 
     @property
+    def ends_at(self) -> datetime | None:
+        """
+        Return when a running one ends by itself.
+        """
+        return self.compute_meter.ends_at if self.compute_meter else None
+
+    @property
+    def hours_left(self) -> int:
+        """
+        Return how many hours, begun ones as whole, a node has to last for it.
+        """
+        return -(-self.seconds_left // 3600)
+
+    @property
     def charged_until(self) -> datetime | None:
         """
         Return when it stops to charge by itself, if it charges now.
@@ -233,11 +325,21 @@ class Workspace(Specification):
 
     def time_used(self, at: datetime) -> timedelta | None:
         """
-        Return how long it has run, or did run, if it ever was ready.
+        Return how long it has run on its nodes, if it ever was ready.
         """
-        if self.started_at is None:
+        if not self.has_run:
             return None
-        return max((self.stopped_at or at) - self.started_at, timedelta())
+        before = timedelta(seconds=self.seconds_run)
+        meter = self.compute_meter
+        return before + max(at - meter.started_at, timedelta()) if meter else before
+
+    def time_paid(self) -> timedelta:
+        """
+        Return how long it has run and will run, as far as that is paid for.
+        """
+        time = timedelta(seconds=self.seconds_run + self.seconds_left)
+        meter = self.compute_meter
+        return time + (meter.ends_at - meter.started_at) if meter else time
 
     @property
     def ssh_command(self) -> str:
@@ -248,53 +350,3 @@ class Workspace(Specification):
             return ""
         host, _colon, port = self.address.rpartition(":")
         return f"ssh -p {port} {host}"
-
-
-class WorkspaceEvent(models.Model):
-    """
-    One move of a workspace: into which state, when, by whom and why.
-
-    No actor means that it happened by itself. `returned` is what came back to the
-    wallet with it.
-    """
-
-    workspace = models.ForeignKey(
-        Workspace, models.PROTECT, related_name="events", verbose_name=_("workspace")
-    )
-    state = models.CharField(_("state"), max_length=12, choices=State.choices)
-    actor = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="+",
-        verbose_name=_("by"),
-    )
-    reason = models.CharField(_("reason"), max_length=300, blank=True)
-    returned = models.DecimalField(
-        _("came back"), max_digits=14, decimal_places=2, default=Decimal(0)
-    )
-    at = models.DateTimeField(_("at"))
-
-    objects: ClassVar["models.Manager[WorkspaceEvent]"] = models.Manager()
-
-    class Meta:
-        verbose_name = _("event")
-        verbose_name_plural = _("events")
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(state__in=State.values), name="workspaceevent_state_known"
-            ),
-            models.CheckConstraint(
-                condition=Q(returned__gte=0),
-                name="workspaceevent_returned_not_negative",
-            ),
-        ]
-        indexes = [models.Index(fields=["workspace", "id"], name="event_workspace")]
-
-    def __str__(self) -> str:
-        return f"{self.workspace_id} {self.state}"
-
-    @property
-    def money_returned(self) -> Money:
-        return Money(self.returned, self.workspace.currency)

@@ -2,23 +2,19 @@
 The verbs of requests and workspaces; each is one transaction.
 """
 
+from workspaces.services.extending import (
+    CANNOT_EXTEND,
+    CannotExtend,
+    extend_workspace,
+    switch_auto_extend,
+)
+from workspaces.services.failing import fail_workspace, put_back_late_start
 from workspaces.services.funding import (
     CANNOT_FUND,
     QuoteExpired,
     cancel_workspace,
     expire_workspace,
     fund_workspace,
-)
-from workspaces.services.lifecycle import (
-    NothingToKeep,
-    PriceOverLimit,
-    begin_provisioning,
-    delete_data,
-    fail_workspace,
-    match_workspace,
-    queue_funded,
-    start_workspace,
-    stop_workspace,
 )
 from workspaces.services.moves import IllegalMove
 from workspaces.services.quotes import (
@@ -29,30 +25,57 @@ from workspaces.services.quotes import (
     quote_again,
     quote_workspace,
 )
+from workspaces.services.resuming import WantedResume, give_up_resume, quote_resume
+from workspaces.services.starting import (
+    PriceOverLimit,
+    begin_provisioning,
+    match_workspace,
+    queue_funded,
+    start_workspace,
+)
+from workspaces.services.stopping import (
+    NothingToKeep,
+    StillPaid,
+    delete_data,
+    end_workspace,
+    interrupt_workspace,
+    stop_workspace,
+)
 from workspaces.services.sweeps import end_due, provision_due
 
 __all__ = [
+    "CANNOT_EXTEND",
     "CANNOT_FUND",
+    "CannotExtend",
     "CannotQuote",
     "IllegalMove",
     "NothingToKeep",
     "PriceOverLimit",
     "QuoteExpired",
+    "StillPaid",
+    "WantedResume",
     "WantedWorkspace",
     "begin_provisioning",
     "best_offer",
     "cancel_workspace",
     "delete_data",
     "end_due",
+    "end_workspace",
     "exchanged",
     "expire_workspace",
+    "extend_workspace",
     "fail_workspace",
     "fund_workspace",
+    "give_up_resume",
+    "interrupt_workspace",
     "match_workspace",
     "provision_due",
+    "put_back_late_start",
     "queue_funded",
     "quote_again",
+    "quote_resume",
     "quote_workspace",
     "start_workspace",
     "stop_workspace",
+    "switch_auto_extend",
 ]

@@ -10,9 +10,16 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from billing import services as billing
+from catalog.costs import HOUR
 from workspaces.models import Quote, State, Workspace, WorkspaceEvent
 from workspaces.services.giving_back import close_hold, free_node
-from workspaces.services.moves import check_move, lock_workspace, record_move
+from workspaces.services.moves import (
+    IllegalMove,
+    check_move,
+    lock_workspace,
+    record_move,
+)
+from workspaces.services.resuming import ask_to_go_on
 
 if TYPE_CHECKING:
     from marketplace.models import User
@@ -33,6 +40,7 @@ class QuoteExpired(Exception):
 
 
 CANNOT_FUND = (
+    IllegalMove,
     QuoteExpired,
     billing.Busy,
     billing.InsufficientFunds,
@@ -49,19 +57,30 @@ def fund_workspace(*, user: "User", quote_id: UUID, at: datetime) -> Workspace:
 
     A quote becomes one workspace and one hold, however often and from wherever it is
     funded: every later call returns the first one's workspace, even after the quote
-    has expired.
+    has expired. The quote of a resume lets its stopped workspace go on.
 
     :raises Quote.DoesNotExist: if the user has no such quote
     :raises QuoteExpired: if the quote was not funded within its 15 minutes
+    :raises IllegalMove: if the workspace that would go on is not stopped any more
     :raises billing.services.InsufficientFunds: if the wallet cannot cover the hold
     """
     quote = Quote.objects.select_for_update(of=["self"]).get(pk=quote_id, user=user)
-    if funded := Workspace.objects.with_names().filter(quote=quote).first():
-        return funded
+    if quote.used_at:
+        return Workspace.objects.with_names().get(pk=quote.workspace_id)
     if quote.is_expired(at):
         raise QuoteExpired
+    if quote.resumes_id is None:
+        workspace = _fund(quote, at=at)
+    else:
+        workspace = ask_to_go_on(quote, at=at)
+    quote.used_at = at
+    quote.save(update_fields=["used_at"])
+    return Workspace.objects.with_names().get(pk=workspace.pk)
+
+
+def _fund(quote: Quote, *, at: datetime) -> Workspace:
     hold = billing.place_hold(
-        user_id=user.pk,
+        user_id=quote.user_id,
         amount=quote.hold_amount,
         reference=f"workspace:{quote.pk}",
         key=f"workspace:{quote.pk}:hold",
@@ -73,14 +92,18 @@ def fund_workspace(*, user: "User", quote_id: UUID, at: datetime) -> Workspace:
         state=State.FUNDED,
         hold_id=hold.id,
         funded_at=at,
+        seconds_left=quote.hours * HOUR,
         **quote.terms(),
     )
     WorkspaceEvent.objects.create(
-        workspace=workspace, state=State.FUNDED, actor=user, at=at
+        workspace=workspace,
+        state=State.FUNDED,
+        actor_id=quote.user_id,
+        quote=quote,
+        held=quote.hold_amount.amount,
+        at=at,
     )
-    quote.used_at = at
-    quote.save(update_fields=["used_at"])
-    return Workspace.objects.with_names().get(pk=workspace.pk)
+    return workspace
 
 
 @billing.retry_conflicts
@@ -91,7 +114,7 @@ def cancel_workspace(
     """
     Give up a request before it has started; the whole hold comes back at once.
 
-    :raises IllegalMove: if it has started, or is over already
+    :raises IllegalMove: if it has ever started, or is over already
     """
     return _give_back(workspace_id, State.CANCELLED, actor=actor, at=at, reason=reason)
 
@@ -117,6 +140,8 @@ def _give_back(
 ) -> Workspace:
     workspace = lock_workspace(workspace_id)
     check_move(workspace, to)
+    if workspace.has_run:
+        raise IllegalMove(workspace, to)
     free_node(workspace, at=at)
     returned = close_hold(workspace, at=at)
     return record_move(

@@ -13,38 +13,48 @@ from workspaces.models import Workspace
 from workspaces.states import ON_A_NODE
 
 
-def free_node(workspace: Workspace, *, at: datetime) -> None:
+def free_node(
+    workspace: Workspace, *, at: datetime, is_withdrawn: bool = False
+) -> None:
     """
     Give its node back to the offer, if it occupies one.
+
+    A node that is withdrawn is not rented out again: the offer has one less.
     """
-    if workspace.state in ON_A_NODE:
-        assert workspace.offer_id is not None
+    if workspace.state not in ON_A_NODE:
+        return
+    assert workspace.offer_id is not None
+    if is_withdrawn:
+        catalog.withdraw_node(offer_id=workspace.offer_id)
+    else:
         catalog.return_node(offer_id=workspace.offer_id, at=at)
 
 
 def close_hold(workspace: Workspace, *, at: datetime) -> Decimal:
     """
-    Return all that the hold has left to the wallet, and how much that was.
+    Return all that the hold has left to the wallet, which ends it, and how much it was.
     """
-    return release_above(workspace, keep=Money(0, workspace.currency), at=at)
+    remaining = billing.hold_of(hold_id=workspace.hold_id).remaining
+    billing.release_hold(hold_id=workspace.hold_id, key=_key(workspace, at), at=at)
+    return remaining.amount
 
 
 def release_above(workspace: Workspace, *, keep: Money, at: datetime) -> Decimal:
     """
     Return to the wallet what the hold has left above `keep`, and how much that was.
 
-    With nothing to keep, the hold is closed.
+    The hold stays open even with nothing left: what is stopped can go on.
 
     :raises billing.services.HoldTooSmall: if the hold has less than that left
     """
-    remaining = billing.hold_of(hold_id=workspace.hold_id).remaining
-    spare = remaining - keep
-    if keep.amount and not spare.amount:
+    spare = billing.hold_of(hold_id=workspace.hold_id).remaining - keep
+    if not spare.amount:
         return Decimal(0)
     billing.release_hold(
-        hold_id=workspace.hold_id,
-        amount=spare if keep.amount else None,
-        key=f"workspace:{workspace.pk}:release:{workspace.state}:{at.isoformat()}",
-        at=at,
+        hold_id=workspace.hold_id, amount=spare, key=_key(workspace, at), at=at
     )
     return spare.amount
+
+
+def _key(workspace: Workspace, at: datetime) -> str:
+    return f"workspace:{workspace.pk}:release:{workspace.state}:{at.isoformat()}"

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from workspaces.models import State, Workspace, WorkspaceEvent
+from workspaces.models import Code, Quote, State, Workspace, WorkspaceEvent
 from workspaces.states import LEGAL_MOVES
 
 if TYPE_CHECKING:
@@ -39,13 +39,14 @@ def lock_workspace(workspace_id: UUID) -> Workspace:
     Return the workspace, locked until the transaction ends.
 
     Every move locks in the same order, so that no two wait for each other: first the
-    workspace, then its node, last its money.
+    workspace, then its node, last its money. Only the meters of the workspace itself
+    may be locked before its node.
 
     :raises Workspace.DoesNotExist: if there is none
     """
     return (
         Workspace.objects.select_for_update(of=["self"])
-        .select_related("quote", "storage_plan")
+        .select_related("quote", "storage_plan", "compute_meter")
         .get(pk=workspace_id)
     )
 
@@ -67,6 +68,9 @@ def record_move(
     at: datetime,
     actor: "User | None" = None,
     reason: str = "",
+    code: Code | str = "",
+    quote: Quote | None = None,
+    held: Decimal = Decimal(0),
     returned: Decimal = Decimal(0),
     **changes: Any,
 ) -> Workspace:
@@ -84,8 +88,44 @@ def record_move(
     WorkspaceEvent.objects.create(
         workspace=workspace,
         state=to,
+        code=code,
         actor=actor,
         reason=reason,
+        quote=quote,
+        offer_id=changes.get("offer_id") or workspace.offer_id,
+        hourly_amount=changes.get("hourly_amount") or workspace.hourly_amount,
+        held=held,
+        returned=returned,
+        at=at,
+    )
+    return Workspace.objects.with_names().get(pk=workspace.pk)
+
+
+def record_note(
+    workspace: Workspace,
+    code: Code,
+    *,
+    at: datetime,
+    actor: "User | None",
+    quote: Quote | None = None,
+    reason: str = "",
+    held: Decimal = Decimal(0),
+    returned: Decimal = Decimal(0),
+    changes: dict[str, Any] | None = None,
+) -> Workspace:
+    """
+    Write what changes within a state, and the event that says who and why.
+    """
+    if changes:
+        Workspace.objects.filter(pk=workspace.pk).update(**changes)
+    WorkspaceEvent.objects.create(
+        workspace=workspace,
+        state=workspace.state,
+        code=code,
+        actor=actor,
+        reason=reason,
+        quote=quote,
+        held=held,
         returned=returned,
         at=at,
     )

@@ -18,7 +18,7 @@ from djmoney.money import Money
 from billing import services as billing
 from catalog import costs
 from catalog.models import BaseModel, GpuModel, Image, Offer, StoragePlan
-from workspaces.models import Quote
+from workspaces.models import Quote, Workspace
 from workspaces.models.quote import VALID_FOR
 from workspaces.services.fit import fit_of
 
@@ -67,6 +67,7 @@ class WantedWorkspace:
     kept_at_end: str
     dataset_note: str = ""
     start_deadline: datetime | None = None
+    is_start_retried: bool = False
 
 
 @billing.retry_conflicts
@@ -78,31 +79,60 @@ def quote_workspace(*, user: "User", wanted: WantedWorkspace, at: datetime) -> Q
     :raises CannotQuote: if nothing is offered to take a limit from, or a price is in
         a currency for which there is no exchange rate
     """
+    return make_quote(user=user, wanted=wanted, at=at)
+
+
+def make_quote(
+    *,
+    user: "User",
+    wanted: WantedWorkspace,
+    at: datetime,
+    resumes: Workspace | None = None,
+    replaces: Quote | None = None,
+) -> Quote:
+    """
+    Price what is wanted; `resumes` is the stopped workspace that would go on with it.
+
+    :raises CannotQuote: as `quote_workspace`
+    """
     rates, as_of = _rates_into(wanted.currency, at=at)
     quote = Quote(
         user=user,
         **{field.name: getattr(wanted, field.name) for field in fields(wanted)},
         exchange_rates=rates,
         exchange_as_of=as_of,
+        resumes=resumes,
+        replaces=replaces,
         created_at=at,
         expires_at=at + VALID_FOR,
     )
     quote.verdict, quote.needed_gb = fit_of(quote)
-    _set_prices(quote, at=at)
+    _set_storage_rate(quote)
+    _set_limit(quote, at=at)
     _set_costs(quote)
     quote.save(force_insert=True)
     return quote
 
 
+@billing.retry_conflicts
+@transaction.atomic
 def quote_again(*, user: "User", quote_id: UUID, at: datetime) -> Quote:
     """
     Price the request of an earlier quote anew, with everything that was entered.
 
+    The new quote remembers the earlier one, so that it can be said what changed.
+
     :raises Quote.DoesNotExist: if the user has no such quote
     :raises CannotQuote: as `quote_workspace`
     """
-    earlier = Quote.objects.get(pk=quote_id, user=user)
-    return quote_workspace(user=user, wanted=wanted_of(earlier), at=at)
+    earlier = Quote.objects.select_related("resumes").get(pk=quote_id, user=user)
+    return make_quote(
+        user=user,
+        wanted=wanted_of(earlier),
+        resumes=earlier.resumes,
+        replaces=earlier,
+        at=at,
+    )
 
 
 def wanted_of(quote: Quote) -> WantedWorkspace:
@@ -171,7 +201,11 @@ def exchanged(quote: Quote) -> dict[str, Decimal]:
     return {code: rates[code] for code in sorted(used - {quote.currency})}
 
 
-def _set_prices(quote: Quote, *, at: datetime) -> None:
+def _set_storage_rate(quote: Quote) -> None:
+    if quote.resumes is not None:
+        # What is stored already keeps its price.
+        quote.storage_rate = quote.resumes.quote.storage_rate
+        return
     storage_rate = quote.in_wallet_currency(quote.storage_plan.monthly_price)
     if storage_rate is None:
         raise CannotQuote(
@@ -183,6 +217,9 @@ def _set_prices(quote: Quote, *, at: datetime) -> None:
             field="currency",
         )
     quote.storage_rate = storage_rate
+
+
+def _set_limit(quote: Quote, *, at: datetime) -> None:
     best = best_offer(quote, at=at)
     if best is not None:
         quote.offer, quote.ask_amount = best[0], best[1].amount

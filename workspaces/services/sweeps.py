@@ -10,15 +10,11 @@ from uuid import UUID
 
 from workspaces.models import State, Workspace
 from workspaces.provisioner import Failed, Ready, provisioner
+from workspaces.services.failing import fail_workspace
 from workspaces.services.funding import expire_workspace
-from workspaces.services.lifecycle import (
-    begin_provisioning,
-    delete_data,
-    fail_workspace,
-    start_workspace,
-    stop_workspace,
-)
 from workspaces.services.moves import IllegalMove
+from workspaces.services.starting import begin_provisioning, start_workspace
+from workspaces.services.stopping import StillPaid, delete_data, end_workspace
 from workspaces.states import STARTING
 
 logger = logging.getLogger(__name__)
@@ -40,7 +36,7 @@ def end_due(*, at: datetime) -> int:
 
     Whatever is found late is ended at the moment when it was due.
     """
-    over = Workspace.objects.over_due(at).order_by("ends_at", "pk")
+    over = Workspace.objects.over_due(at).order_by("funded_at", "pk")
     return _each(over.values_list("pk", flat=True), partial(_end_workspace, at=at))
 
 
@@ -49,7 +45,7 @@ def _each(ids: Iterable[UUID], act: Callable[[UUID], bool]) -> int:
     for workspace_id in ids:
         try:
             moved += act(workspace_id)
-        except IllegalMove:
+        except (IllegalMove, StillPaid):
             # Another worker, or the renter, was first: nothing is left to do.
             continue
         except Exception:
@@ -77,12 +73,7 @@ def _provision_workspace(workspace_id: UUID, *, at: datetime) -> bool:
 def _end_workspace(workspace_id: UUID, *, at: datetime) -> bool:
     workspace = Workspace.objects.get(pk=workspace_id)
     if workspace.state == State.RUNNING:
-        stop_workspace(
-            workspace_id=workspace_id,
-            actor=None,
-            at=at,
-            keep_data=workspace.kept_days > 0,
-        )
+        end_workspace(workspace_id=workspace_id, at=at)
     elif workspace.state == State.STOPPED:
         delete_data(workspace_id=workspace_id, actor=None, at=at)
     else:
