@@ -1,7 +1,11 @@
 import os
+from importlib import import_module
 
+from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 application = get_wsgi_application()
+# Or the first visitor of each process waits while Django imports all views.
+import_module(settings.ROOT_URLCONF)
