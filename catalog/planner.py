@@ -295,9 +295,19 @@ def _with_unquantized_experts(training: fit.Training) -> fit.MemoryEstimate | No
 def _reading_order(row: Row) -> tuple[Any, ...]:
     if not row.can_run:
         return (2, -row.gpu.memory_gb, row.gpu.label)
-    if row.cost is None:
+    if row.cost is None or row.best is None:
         return (1, row.gpu.memory_gb, row.gpu.label)
-    return (0, row.cost.total.amount, row.gpu.memory_gb, row.gpu.label)
+    return (0, *_cheapness(row.cost, row.best), row.gpu.memory_gb, row.gpu.label)
+
+
+def _cheapness(cost: Cost, ask: Ask) -> tuple[bool, Decimal]:
+    """
+    Return the cost in the currency that asks are compared in; unknown comes last.
+    """
+    total: Decimal = cost.total.amount
+    if ask.comparable is None:
+        return True, total
+    return False, total * ask.comparable / ask.rate.amount
 
 
 def _cheapest(rows: list[Row]) -> list[Row]:

@@ -1,5 +1,6 @@
 import json
 import re
+from datetime import timedelta
 from decimal import Decimal
 from html import escape
 from urllib.parse import parse_qs
@@ -8,9 +9,14 @@ import pytest
 import time_machine
 from django.test import Client
 from django.urls import reverse
+from djmoney.money import Money
 
+from billing.services.rates import load_rates
 from catalog.models import BaseModel, Offer, StoragePlan
+from catalog.services import set_price
 from tests.catalog.pages import tables_of, text_of, words
+
+HOUR = timedelta(hours=1)
 
 
 @pytest.fixture(autouse=True)
@@ -283,6 +289,31 @@ def test_the_order_is_that_of_the_whole_cost(catalog, client):
     ]
     assert costs == sorted(costs)
     assert len(costs) > 15
+
+
+def test_compares_costs_in_different_currencies(catalog, client, now):
+    # One euro is 1.25 dollars: 0.30 euros are 0.375 dollars, more than 0.37 is.
+    load_rates(
+        lines=[
+            "CURRENCY,CURRENCY_DENOM,TIME_PERIOD,OBS_VALUE",
+            "USD,EUR,2026-11-27,1.25",
+        ]
+    )
+    offer = Offer.objects.get(supplier__slug="everxcloud", gpu__slug="rtx-4090")
+    set_price(
+        offer_id=offer.pk,
+        hourly_price=Money("0.30", "EUR"),
+        valid_from=now + HOUR,
+        actor=None,
+        reason="test",
+        is_confirmed=True,
+        at=now,
+    )
+
+    with time_machine.travel(now + HOUR, tick=False):
+        shown = names(client.get("/planner/?storage_gb=0"))
+
+    assert shown.index("RTX A5000") < shown.index("RTX 4090") < shown.index("V100 32GB")
 
 
 def test_advises_the_setting_that_saves_most(catalog, client):
