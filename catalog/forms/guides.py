@@ -32,6 +32,18 @@ class ProseField(forms.CharField):
         return "\n".join(str(super().to_python(value) or "").splitlines())
 
 
+class LineField(forms.CharField):
+    """
+    One line that may be long: it is shown whole, and a new line in it is a space.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(widget=forms.Textarea(attrs={"rows": 2}), **options)
+
+    def to_python(self, value: Any) -> str:
+        return " ".join(str(super().to_python(value) or "").split())
+
+
 class LinesField(ProseField):
     """
     A list, one item a line.
@@ -54,6 +66,11 @@ class SecureURLField(forms.URLField):
 
 
 class TextForm(forms.ModelForm):
+    summary = LineField(
+        label=_("Summary"),
+        max_length=200,
+        help_text=_("One sentence for lists and search engines."),
+    )
     best_for = LinesField(label=_("Best for"), help_text=_("One a line."))
     not_for = LinesField(label=_("Not the best choice for"), help_text=_("One a line."))
     lead = ProseField(label=_("Lead"), help_text=_("The first paragraph."))
@@ -86,25 +103,25 @@ class TextForm(forms.ModelForm):
 
 
 class PassageForm(forms.Form):
-    title = forms.CharField(label=_("Title"), max_length=200)
+    title = LineField(label=_("Title"), max_length=200)
     body = ProseField(label=_("Text"))
 
 
 class DecisionForm(forms.Form):
-    title = forms.CharField(label=_("What is decided"), max_length=200)
-    body = forms.CharField(label=_("The answer"), max_length=200)
-    note = forms.CharField(label=_("Why"), max_length=300)
+    title = LineField(label=_("What is decided"), max_length=200)
+    body = LineField(label=_("The answer"), max_length=200)
+    note = LineField(label=_("Why"), max_length=300)
 
 
 class ShortlistForm(forms.Form):
     gpu = forms.ModelChoiceField(GpuModel.objects.order_by("label"), label=_("GPU"))
-    body = forms.CharField(label=_("What for"), max_length=200)
+    body = LineField(label=_("What for"), max_length=200)
 
 
 class SourceForm(forms.Form):
-    title = forms.CharField(label=_("Name"), max_length=200)
+    title = LineField(label=_("Name"), max_length=200)
     url = SecureURLField(label=_("Link"), max_length=300, help_text=_("With https."))
-    note = forms.CharField(label=_("What it says"), max_length=300)
+    note = LineField(label=_("What it says"), max_length=300)
 
 
 class Pieces(forms.BaseFormSet):

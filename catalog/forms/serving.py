@@ -2,10 +2,11 @@
 The calculator's state, which is its address: the form is sent by GET.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import forms
+from django.db.models import QuerySet
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
@@ -14,6 +15,15 @@ from catalog.forms.fields import CountField
 from catalog.inference import Precision
 from catalog.models import BaseModel
 from catalog.serving import COMPRESSED_FAMILIES, WantedServing
+
+
+def served_models() -> QuerySet[BaseModel]:
+    """
+    Return the models that the calculator knows how to serve.
+    """
+    listed = BaseModel.objects.filter(is_listed=True)
+    served = listed.exclude(family__in=COMPRESSED_FAMILIES)
+    return served.order_by("family", "total_params_b")
 
 
 class ServingForm(forms.Form):
@@ -29,14 +39,7 @@ class ServingForm(forms.Form):
         "requests": "8",
     }
 
-    model = forms.ModelChoiceField(
-        BaseModel.objects.filter(is_listed=True)
-        .exclude(family__in=COMPRESSED_FAMILIES)
-        .order_by("family", "total_params_b"),
-        label=_("Model"),
-        to_field_name="slug",
-        empty_label=None,
-    )
+    model = forms.ChoiceField(label=_("Model"))
     precision = forms.ChoiceField(
         label=_("Weights"),
         choices=[
@@ -60,9 +63,17 @@ class ServingForm(forms.Form):
     )
     requests = CountField(label=_("Requests at once"), min_value=1, max_value=10_000)
 
-    def __init__(self, query: Mapping[str, Any]) -> None:
+    def __init__(
+        self, query: Mapping[str, Any], *, models: Iterable[BaseModel]
+    ) -> None:
         known = {name: query[name] for name in self.DEFAULTS if name in query}
         super().__init__({**self.DEFAULTS, **known})
+        self.models = {model.slug: model for model in models}
+        choices = [(model.slug, model.name) for model in self.models.values()]
+        self.fields["model"].choices = choices  # type: ignore[attr-defined]
+
+    def clean_model(self) -> BaseModel:
+        return self.models[self.cleaned_data["model"]]
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}

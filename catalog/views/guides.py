@@ -61,6 +61,7 @@ def guide_texts(request: HttpRequest) -> HttpResponse:
             "language_name": name,
             "shown": shown.get((workload.pk, code)),
             "newest": newest.get((workload.pk, code)),
+            "page": _page(workload, code),
         }
         for workload in workloads
         for code, name in settings.LANGUAGES
@@ -134,6 +135,11 @@ def guide_publish(
     done = _("Version %(number)s is what readers see now.") % {"number": number}
     messages.success(request, done)
     return redirect(reverse("catalog:guide_versions", args=[slug, language]))
+
+
+def _page(workload: Workload, language: str) -> str:
+    with translation.override(language):
+        return reverse("catalog:workload", args=[workload.slug])
 
 
 def _texts(slug: str, language: str) -> Any:

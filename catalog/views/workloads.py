@@ -7,7 +7,7 @@ from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
 
 import clock
-from catalog.forms.serving import ServingForm
+from catalog.forms.serving import ServingForm, served_models
 from catalog.guides import Guide, read_guide, read_guide_list
 from catalog.models import WorkloadText
 from catalog.serving import plan_serving
@@ -46,7 +46,7 @@ def guide_context(request: HttpRequest, guide: Guide) -> dict[str, Any]:
     """
     context: dict[str, Any] = {"guide": guide, "described": describe_guide(guide)}
     if guide.is_served:
-        form = ServingForm(request.GET)
+        form = ServingForm(request.GET, models=served_models())
         context["form"] = form
         if form.is_valid():
             context["serving"] = plan_serving(form.wanted(), rows=guide.rows)

@@ -238,7 +238,7 @@ def test_links_its_sources(catalog, client):
 
 
 def test_falls_back_to_english(catalog, client):
-    WorkloadText.objects.get(language="id").delete()
+    WorkloadText.objects.get(workload__slug="fine-tuning", language="id").delete()
 
     page = client.get(PATHS["id"])
 
