@@ -22,7 +22,7 @@ from billing.models import MeterFault
 
 logger = logging.getLogger(__name__)
 
-CHARGES_PER_CHUNK = 5_000
+CHARGES_PER_CHUNK = 10_000
 
 COUNT_DUE = """
     SELECT count(*), coalesce(sum(ceil(
@@ -80,7 +80,7 @@ WITH term AS (
         div(pace * extract(epoch FROM until - started_at) + period_seconds, divisor)
             AS cents_after,
         %(is_stop)s OR ends_at <= %(at)s AS is_last
-    FROM term
+    FROM term ORDER BY id
 ), uncovered AS MATERIALIZED (
     SELECT hold_id FROM due GROUP BY hold_id
     HAVING sum(cents_after - cents_before) > 100 * min(remaining)

@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from billing import ledger
+from billing import ledger, ticks
 from billing.ledger import (
     Busy,
     Entry,
@@ -242,7 +242,7 @@ def test_tick_locks_in_the_order_of_ids(run_meter):
     sqls = statements(lambda: bill_due(at=NOON + timedelta(hours=1)))
 
     locks = [" ".join(sql.split()) for sql in sqls if "FOR NO KEY UPDATE" in sql]
-    assert "ORDER BY id LIMIT 5000 FOR NO KEY UPDATE SKIP LOCKED" in locks[0]
+    assert f"LIMIT {ticks.CHARGES_PER_CHUNK} FOR NO KEY UPDATE SKIP LOCKED" in locks[0]
     assert "ORDER BY hold.id FOR NO KEY UPDATE OF hold" in locks[1]
     assert "ORDER BY id FOR NO KEY UPDATE" in locks[2]
 
