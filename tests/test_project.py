@@ -36,6 +36,7 @@ from tests.workspaces.conftest import (  # noqa: F401
     rich_renter,
     wanted,
 )
+from workspaces.services import save_draft
 
 CHECKOUT = Path(__file__).parent.parent
 
@@ -147,6 +148,7 @@ ACCESS = {
     "catalog:estimates_csv": public(),
     "catalog:gpus": public(),
     "catalog:gpu": public("gpu"),
+    "catalog:gpu_prices_csv": public("gpu"),
     "catalog:workloads": public(),
     "catalog:workload": public("guide"),
     "catalog:workload_card": public("guide"),
@@ -195,6 +197,13 @@ ACCESS = {
     # What was only funded has nothing to stop and no data to delete.
     "workspaces:stop": Access(302, 302, 404, 404, "workspace"),
     "workspaces:delete": Access(302, 302, 404, 404, "workspace"),
+    "workspaces:save_draft": Access(302, 405, 405, 405),
+    "workspaces:delete_draft": by_post("draft"),
+    "workspaces:extend": Access(302, 302, 404, 404, "workspace"),
+    "workspaces:extend_now": by_post("workspace"),
+    "workspaces:auto_extend": by_post("workspace"),
+    "workspaces:resume": Access(302, 302, 404, 404, "workspace"),
+    "workspaces:give_up": by_post("workspace"),
 }
 
 MADE_BY_SIGNED_CALLS = {"webhook"}
@@ -233,6 +242,10 @@ def price_file(uploader):
     )
 
 
+def draft_of(renter):
+    return save_draft(user=renter, typed={}, draft_id=None, at=NOON)
+
+
 @pytest.fixture
 def things(renter, make_funded, make_quote):  # noqa: F811
     """
@@ -262,6 +275,7 @@ def things(renter, make_funded, make_quote):  # noqa: F811
         "sandbox": {"reference": paying.provider_ref.removeprefix("cs_test_")},
         "quote": {"quote_id": make_quote().pk},
         "workspace": {"workspace_id": make_funded().pk},
+        "draft": {"draft_id": draft_of(renter).pk},
         "price": {"version_id": OfferPrice.objects.first().pk},
         "price_file": {"file_id": price_file(renter).pk},
     }

@@ -94,8 +94,9 @@ def _sequence_length(values: Values) -> Iterator[Fault]:
 
 def _storage(values: Values) -> Iterator[Fault]:
     least = least_storage_gb(
-        params_b=values["base_model"].total_params_b,
+        architecture=values["base_model"].architecture(),
         method=values["method"],
+        lora_rank=values.get("lora_rank"),
         checkpoints_kept=values["checkpoints_kept"],
     )
     if values["storage_gb"] < least:

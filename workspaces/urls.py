@@ -1,18 +1,36 @@
 from django.urls import path
 
-from workspaces import views
+from workspaces.views import changes, pages, quotes, rentals, requests
 
 app_name = "workspaces"
 urlpatterns = [
-    path("how-billing-works/", views.how_billing_works, name="how_billing_works"),
-    path("pilot/", views.pilot, name="pilot"),
-    path("workspaces/", views.list_workspaces, name="list"),
-    path("workspaces/new/", views.request_workspace, name="request"),
-    path("workspaces/quotes/<uuid:quote_id>/", views.show_quote, name="quote"),
-    path("workspaces/quotes/<uuid:quote_id>/fund/", views.fund, name="fund"),
-    path("workspaces/quotes/<uuid:quote_id>/again/", views.quote_again, name="again"),
-    path("workspaces/<uuid:workspace_id>/", views.show_workspace, name="detail"),
-    path("workspaces/<uuid:workspace_id>/cancel/", views.cancel, name="cancel"),
-    path("workspaces/<uuid:workspace_id>/stop/", views.stop, name="stop"),
-    path("workspaces/<uuid:workspace_id>/delete/", views.delete, name="delete"),
+    path("how-billing-works/", pages.how_billing_works, name="how_billing_works"),
+    path("workspaces/", rentals.list_workspaces, name="list"),
+    path("workspaces/new/", requests.request_workspace, name="request"),
+    path("workspaces/drafts/", requests.save_draft, name="save_draft"),
+    path(
+        "workspaces/drafts/<uuid:draft_id>/delete/",
+        requests.delete_draft,
+        name="delete_draft",
+    ),
+    path("workspaces/quotes/<uuid:quote_id>/", quotes.show_quote, name="quote"),
+    path("workspaces/quotes/<uuid:quote_id>/fund/", quotes.fund, name="fund"),
+    path("workspaces/quotes/<uuid:quote_id>/again/", quotes.quote_again, name="again"),
+    path("workspaces/<uuid:workspace_id>/", rentals.show_workspace, name="detail"),
+    path("workspaces/<uuid:workspace_id>/cancel/", rentals.cancel, name="cancel"),
+    path("workspaces/<uuid:workspace_id>/stop/", rentals.stop, name="stop"),
+    path("workspaces/<uuid:workspace_id>/delete/", rentals.delete, name="delete"),
+    path("workspaces/<uuid:workspace_id>/extend/", changes.extend, name="extend"),
+    path(
+        "workspaces/<uuid:workspace_id>/extend/now/",
+        changes.extend_now,
+        name="extend_now",
+    ),
+    path(
+        "workspaces/<uuid:workspace_id>/auto-extend/",
+        changes.auto_extend,
+        name="auto_extend",
+    ),
+    path("workspaces/<uuid:workspace_id>/resume/", changes.resume, name="resume"),
+    path("workspaces/<uuid:workspace_id>/give-up/", changes.give_up, name="give_up"),
 ]

@@ -4,7 +4,7 @@ from django.utils import translation
 
 from billing.services import wallets_of
 from tests.workspaces.conftest import NOON, usd
-from workspaces.forms import RequestForm, initial_from_query, initial_from_quote
+from workspaces.forms.request import RequestForm, initial_from_query, initial_from_quote
 
 
 def query(values):

@@ -1,3 +1,4 @@
+from workspaces.models.drafts import Draft
 from workspaces.models.events import Code, WorkspaceEvent
 from workspaces.models.quote import Quote
 from workspaces.models.specification import KeptAtEnd, Specification
@@ -6,6 +7,7 @@ from workspaces.states import Metered, State
 
 __all__ = [
     "Code",
+    "Draft",
     "KeptAtEnd",
     "Metered",
     "Quote",

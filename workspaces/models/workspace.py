@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from djmoney.money import Money
 
+from money import round_half_up
 from workspaces.models.quote import Quote
 from workspaces.models.specification import Specification, maybe_rate_field
 from workspaces.states import (
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from marketplace.models import User
 
 
+SECOND = timedelta(seconds=1)
 NOT_YET_RUNNING = STARTING | {State.QUEUED}
 IN_BOOK = Q(state=State.QUEUED) | Q(state=State.STOPPED, resume_asked_at__isnull=False)
 
@@ -340,6 +342,13 @@ class Workspace(Specification):
         time = timedelta(seconds=self.seconds_run + self.seconds_left)
         meter = self.compute_meter
         return time + (meter.ends_at - meter.started_at) if meter else time
+
+    def hours_paid(self) -> Decimal:
+        """
+        Return the same in hours, to a tenth where they are not whole.
+        """
+        hours = round_half_up(Decimal(self.time_paid() // SECOND) / 3600, 1)
+        return hours.quantize(Decimal(1)) if hours == int(hours) else hours
 
     @property
     def ssh_command(self) -> str:

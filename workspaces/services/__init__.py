@@ -2,6 +2,7 @@
 The verbs of requests and workspaces; each is one transaction.
 """
 
+from workspaces.services.drafts import TooManyDrafts, save_draft
 from workspaces.services.extending import (
     CANNOT_EXTEND,
     CannotExtend,
@@ -53,6 +54,7 @@ __all__ = [
     "PriceOverLimit",
     "QuoteExpired",
     "StillPaid",
+    "TooManyDrafts",
     "WantedResume",
     "WantedWorkspace",
     "begin_provisioning",
@@ -75,6 +77,7 @@ __all__ = [
     "quote_again",
     "quote_resume",
     "quote_workspace",
+    "save_draft",
     "start_workspace",
     "stop_workspace",
     "switch_auto_extend",

@@ -72,14 +72,22 @@ class WantedWorkspace:
 
 @billing.retry_conflicts
 @transaction.atomic
-def quote_workspace(*, user: "User", wanted: WantedWorkspace, at: datetime) -> Quote:
+def quote_workspace(
+    *,
+    user: "User",
+    wanted: WantedWorkspace,
+    at: datetime,
+    replaces: Quote | None = None,
+) -> Quote:
     """
     Price a request at the best ask, or at its own limit, and freeze that.
+
+    `replaces` is the quote that was changed, so that it can be said what is new.
 
     :raises CannotQuote: if nothing is offered to take a limit from, or a price is in
         a currency for which there is no exchange rate
     """
-    return make_quote(user=user, wanted=wanted, at=at)
+    return make_quote(user=user, wanted=wanted, replaces=replaces, at=at)
 
 
 def make_quote(

@@ -5,7 +5,7 @@ While it waits in the order book it stays stopped: its data are kept and paid fo
 storage keeps the price per GB-month that it was first quoted.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from workspaces.services.failing import stop_again
 from workspaces.services.giving_back import free_node, release_above
 from workspaces.services.metering import storage_left
 from workspaces.services.moves import IllegalMove, lock_workspace, record_note
-from workspaces.services.quotes import make_quote, wanted_of
+from workspaces.services.quotes import WantedWorkspace, make_quote, wanted_of
 
 if TYPE_CHECKING:
     from marketplace.models import User
@@ -57,17 +57,19 @@ def quote_resume(
     """
     workspace = Workspace.objects.with_names().get(pk=workspace_id, user=user)
     _check_stopped(workspace)
-    everything = replace(
-        wanted_of(workspace.quote),
-        gpu=wanted.gpu,
-        gpus=wanted.gpus,
-        regions=wanted.regions,
-        hours=wanted.hours,
-        kept_days=wanted.kept_days,
-        wanted_limit=wanted.wanted_limit,
-        start_deadline=None,
-    )
+    everything = wanted_after(workspace.quote, wanted)
     return make_quote(user=user, wanted=everything, resumes=workspace, at=at)
+
+
+def wanted_after(quote: Quote, wanted: WantedResume) -> WantedWorkspace:
+    """
+    Return the request of an earlier quote with what is another one now.
+    """
+    return replace(
+        wanted_of(quote),
+        start_deadline=None,
+        **{field.name: getattr(wanted, field.name) for field in fields(wanted)},
+    )
 
 
 def ask_to_go_on(quote: Quote, *, at: datetime) -> Workspace:

@@ -19,7 +19,7 @@ from billing.services import WalletBalance
 from catalog.models import BaseModel, GpuModel, Image, Method, Region, StoragePlan
 from money import round_half_up
 from workspaces.fields import CountField, GpuField, MomentField
-from workspaces.models import KeptAtEnd, Quote
+from workspaces.models import Draft, KeptAtEnd, Quote
 from workspaces.models.quote import Verdict
 from workspaces.models.specification import MAX_GPUS, MAX_HOURS, MAX_STORAGE_GB
 from workspaces.services import WantedWorkspace
@@ -60,7 +60,7 @@ COLUMNS: list[list[tuple[str | Promise, list[list[str]]]]] = [
         ),
         (
             gettext_lazy("What you pay"),
-            [["currency", "wanted_limit"], ["start_deadline"]],
+            [["currency", "wanted_limit"], ["start_deadline"], ["is_start_retried"]],
         ),
     ],
 ]
@@ -219,6 +219,15 @@ class RequestForm(forms.Form):
         ),
     )
 
+    is_start_retried = forms.BooleanField(
+        label=gettext_lazy("If a start fails, try the next offer by itself"),
+        required=False,
+        help_text=gettext_lazy(
+            "With the same limit and the same place in the queue. Otherwise the request"
+            " ends and the whole hold comes back."
+        ),
+    )
+
     def __init__(
         self,
         data: QueryDict | None = None,
@@ -300,6 +309,31 @@ def initial_from_query(query: QueryDict) -> dict[str, Any]:
     return initial
 
 
+def initial_from_draft(draft: Draft) -> dict[str, Any]:
+    """
+    Return what was typed when a draft was put aside, faults and all.
+    """
+    initial: dict[str, Any] = {}
+    for name, field in RequestForm.base_fields.items():
+        texts = draft.typed.get(name, [])
+        if isinstance(field, forms.BooleanField):
+            initial[name] = bool(texts)
+        elif name == "regions":
+            initial[name] = texts
+        elif texts:
+            initial[name] = texts[0]
+    return initial
+
+
+def typed_in(data: QueryDict) -> dict[str, list[str]]:
+    """
+    Return what was typed into the fields of the request form.
+    """
+    return {
+        name: data.getlist(name) for name in RequestForm.base_fields if name in data
+    }
+
+
 def initial_from_quote(quote: Quote) -> dict[str, Any]:
     """
     Return what an earlier quote was asked for.
@@ -323,9 +357,3 @@ def _label(wallet: WalletBalance) -> str:
         "currency": wallet.currency,
         "available": formats.money(wallet.available, language),
     }
-
-
-class StopForm(forms.Form):
-    keep_data = forms.TypedChoiceField(
-        choices=[("yes", "yes"), ("no", "no")], coerce=lambda value: value == "yes"
-    )
