@@ -125,7 +125,9 @@ def date_time(
     return pattern.format(format_date(local, "long", locale=locale), clock_time)
 
 
-def day(at: datetime | date, language: str, zone: tzinfo) -> str:
+def day(
+    at: datetime | date, language: str, zone: tzinfo, *, is_short: bool = False
+) -> str:
     """
     Write a date; of a moment, the date that calendars in `zone` show.
 
@@ -133,7 +135,7 @@ def day(at: datetime | date, language: str, zone: tzinfo) -> str:
     """
     if isinstance(at, datetime):
         at = _in_zone(at, zone)
-    return format_date(at, "long", locale=_locale(language))
+    return format_date(at, "medium" if is_short else "long", locale=_locale(language))
 
 
 def duration(length: timedelta, language: str) -> str:

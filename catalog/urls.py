@@ -1,6 +1,14 @@
 from django.urls import path
 
-from catalog.views import cards, estimates, gpus, guides, planner, workloads
+from catalog.views import (
+    cards,
+    estimates,
+    gpus,
+    guides,
+    planner,
+    price_history,
+    workloads,
+)
 
 app_name = "catalog"
 urlpatterns = [
@@ -14,6 +22,11 @@ urlpatterns = [
     ),
     path("gpus/", gpus.gpus, name="gpus"),
     path("gpus/<slug:slug>/", gpus.gpu, name="gpu"),
+    path(
+        "gpus/<slug:slug>/prices.csv",
+        price_history.gpu_prices_csv,
+        name="gpu_prices_csv",
+    ),
     path("workloads/", workloads.workloads, name="workloads"),
     path("workloads/<slug:slug>/", workloads.workload, name="workload"),
     path("workloads/<slug:slug>/card.png", cards.workload_card, name="workload_card"),

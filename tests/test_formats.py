@@ -183,6 +183,14 @@ def test_day_is_the_day_where_the_reader_is(language, written):
     assert formats.day(date(2026, 12, 1), language, UTC) == written
 
 
+@pytest.mark.parametrize(
+    ("language", "written"),
+    [("en", "Dec 1, 2026"), ("es", "1 dic 2026"), ("id", "1 Des 2026")],
+)
+def test_writes_a_short_day_for_tables(language, written):
+    assert formats.day(date(2026, 12, 1), language, UTC, is_short=True) == written
+
+
 @pytest.mark.parametrize("function", [formats.date_time, formats.day])
 def test_a_time_without_zone_is_refused(function):
     with pytest.raises(ValueError, match="no time zone"):

@@ -10,6 +10,7 @@ import clock
 from catalog.asks import asks_of, best_asks
 from catalog.guides import FitRow, cost_windows, fit_rows
 from catalog.models import GpuModel, Offer, OfferPrice
+from catalog.views.price_history import history_part
 
 OFFERS_SHOWN = 50
 VERSIONS_SHOWN = 50
@@ -44,6 +45,9 @@ def gpu(request: HttpRequest, slug: str) -> HttpResponse:
         "row": fit_rows([found], asks={found.pk: best})[0],
         "windows": cost_windows(best[0].rate) if best else [],
         "offers": Paginator(offers, OFFERS_SHOWN).get_page(request.GET.get("page")),
+        "prices": history_part(
+            request, found, first=best[0].region.slug if best else "", at=at
+        ),
         "versions": versions[:VERSIONS_SHOWN],
     }
     return render(request, "catalog/gpu.html", context)

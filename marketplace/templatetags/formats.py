@@ -71,8 +71,14 @@ def when(at: datetime | None, style: str = "long") -> str:
 
 
 @register.filter
-def day(at: datetime | date | None) -> str:
-    return "" if at is None else formats.day(at, _language(), get_current_timezone())
+def day(at: datetime | date | None, style: str = "long") -> str:
+    """
+    Show a date in the reader's time zone; `|day:"short"` is for tables.
+    """
+    if at is None:
+        return ""
+    zone = get_current_timezone()
+    return formats.day(at, _language(), zone, is_short=style == "short")
 
 
 @register.filter

@@ -22,7 +22,7 @@ def test_list_has_every_gpu_the_cheapest_first(catalog, client):
     assert rows[0][:2] == ["RTX 4090 Ada Lovelace", "24 GB"]
     assert rows[0][5:] == [
         "from $0.33",
-        "EU Central · Frankfurt 12 nodes free EverXCloud, as of November 30, 2026",
+        "EU Central · Frankfurt 12 nodes free EverXCloud, as of Nov 30, 2026",
     ]
     assert [row[0] for row in rows if row[5] == "no live ask"] == [
         "A16 Ampere",
@@ -36,9 +36,9 @@ def test_list_shows_each_region_with_what_is_free(catalog, client):
     rows = {row[0]: row for row in tables_of(client.get("/gpus/"))[0]}
 
     assert rows["RTX 3090 Ampere"][6] == (
-        "$0.35 EU West · Paris 8 nodes free Demo Compute (demo), as of November 30,"
+        "$0.35 EU West · Paris 8 nodes free Demo Compute (demo), as of Nov 30,"
         " 2026 $0.36 EU Central · Frankfurt 6 nodes free Demo Compute (demo), as of"
-        " November 30, 2026"
+        " Nov 30, 2026"
     )
     assert "2 nodes left" in rows["RTX A5000 Ampere"][6]
 
@@ -66,7 +66,7 @@ def test_page_shows_offers_with_their_age_the_stale_ones_last(catalog, client):
             "EU Central · Frankfurt",
             "1",
             "$0.33",
-            "November 30, 2026",
+            "Nov 30, 2026",
             "12 nodes free",
         ],
         *[
@@ -75,7 +75,7 @@ def test_page_shows_offers_with_their_age_the_stale_ones_last(catalog, client):
                 region,
                 "1",
                 "$0.34",
-                "September 1, 2026 not confirmed lately",
+                "Sep 1, 2026 not confirmed lately",
                 "once the price is confirmed",
             ]
             for region in ("EU West · Paris", "EU Central · Frankfurt")
@@ -115,11 +115,11 @@ def test_page_shows_a_new_price_and_keeps_the_old_one_in_its_history(
         after = tables_of(client.get("/gpus/rtx-4090/"))
 
     assert before[0][0][3] == "$0.33"
-    assert len(before[1]) == 3, "what is scheduled is nobody's business yet"
+    assert len(before[-1]) == 3, "what is scheduled is nobody's business yet"
     assert after[0][0][3] == "$0.30"
-    assert [row[-1] for row in after[1]] == ["$0.30", "$0.33", "$0.34", "$0.34"]
-    assert after[1][0][:2] == ["Nov 30, 2026, 1:00 PM", "now"]
-    assert after[1][1][:2] == ["Nov 30, 2026, 12:00 PM", "Nov 30, 2026, 1:00 PM"]
+    assert [row[-1] for row in after[-1]] == ["$0.30", "$0.33", "$0.34", "$0.34"]
+    assert after[-1][0][:2] == ["Nov 30, 2026, 1:00 PM", "now"]
+    assert after[-1][1][:2] == ["Nov 30, 2026, 12:00 PM", "Nov 30, 2026, 1:00 PM"]
 
 
 def test_page_of_a_gpu_that_nobody_offers_says_what_to_do(catalog, client):
@@ -164,7 +164,7 @@ def test_page_shows_the_fifty_newest_versions(offer, client, gpu, now):
             created_at=now,
         )
 
-    versions = tables_of(client.get(f"/gpus/{gpu.slug}/"))[1]
+    versions = tables_of(client.get(f"/gpus/{gpu.slug}/"))[-1]
 
     assert len(versions) == 50
     assert versions[0][-1] == "$0.40"
