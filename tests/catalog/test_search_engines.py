@@ -248,3 +248,26 @@ def test_any_title_is_drawn(title):
     card = Card(site="Corehour", kicker="≈", title=title, figures=())
 
     assert size_of(draw(card)) == (1200, 630)
+
+
+def test_a_gpu_describes_its_offers(catalog, client):
+    data = described(client.get("/gpus/h100-pcie/"))
+
+    assert data["@type"] == "Product"
+    assert data["url"] == f"{SITE}/gpus/h100-pcie/"
+    assert [(offer["price"], offer["areaServed"]) for offer in data["offers"]] == [
+        ("2.49", "EU West"),
+        ("2.55", "EU Central"),
+    ]
+
+
+@pytest.mark.parametrize("prefix", ["", "/es", "/id"])
+@pytest.mark.parametrize(
+    "path", ["/", "/planner/", "/gpus/", "/gpus/h200/", "/workloads/", "/market/"]
+)
+def test_public_pages_say_what_they_are(catalog, client, path, prefix):
+    source = client.get(f"{prefix}{path}").content.decode()
+
+    assert source.count('<meta name="description" content="') == 1
+    assert source.count('<meta property="og:title" content="') == 1
+    assert f'<link rel="canonical" href="{SITE}{prefix}{path}">' in source
