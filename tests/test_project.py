@@ -24,7 +24,7 @@ from billing.models import Wallet
 from billing.services import load_shipped_rates
 from billing.services.invoices import issue_invoice
 from billing.services.top_ups import confirm_top_up, start_top_up
-from catalog.models import OfferPrice, PriceFile
+from catalog.models import GpuModel, OfferPrice, PriceFile, Region, StockAlert
 from tests import ledger_flush  # noqa: F401
 from tests.billing import provider
 from tests.workspaces.conftest import (  # noqa: F401
@@ -149,6 +149,9 @@ ACCESS = {
     "catalog:gpus": public(),
     "catalog:gpu": public("gpu"),
     "catalog:gpu_prices_csv": public("gpu"),
+    "catalog:availability": public(),
+    "catalog:ask_for_alert": by_post(),
+    "catalog:stop_alert": public("alert"),
     "catalog:workloads": public(),
     "catalog:workload": public("guide"),
     "catalog:workload_card": public("guide"),
@@ -197,6 +200,8 @@ ACCESS = {
     # What was only funded has nothing to stop and no data to delete.
     "workspaces:stop": Access(302, 302, 404, 404, "workspace"),
     "workspaces:delete": Access(302, 302, 404, 404, "workspace"),
+    "workspaces:keys": for_everybody_logged_in(),
+    "workspaces:remove_key": by_post("ssh_key"),
     "workspaces:save_draft": Access(302, 405, 405, 405),
     "workspaces:delete_draft": by_post("draft"),
     "workspaces:extend": Access(302, 302, 404, 404, "workspace"),
@@ -206,7 +211,7 @@ ACCESS = {
     "workspaces:give_up": by_post("workspace"),
 }
 
-MADE_BY_SIGNED_CALLS = {"webhook"}
+MADE_BY_SIGNED_CALLS = {"webhook", "catalog:stop_alert"}
 
 
 def names_of(resolver: URLResolver, prefix: str = "") -> list[str]:
@@ -227,6 +232,15 @@ def draft_top_up(renter):
         email=renter.email,
         language="en",
         at=NOON,
+    )
+
+
+def stock_alert(person):
+    return StockAlert.objects.create(
+        user=person,
+        gpu=GpuModel.objects.get(slug="a16"),
+        region=Region.objects.first(),
+        asked_at=NOON,
     )
 
 
@@ -275,7 +289,9 @@ def things(renter, make_funded, make_quote):  # noqa: F811
         "sandbox": {"reference": paying.provider_ref.removeprefix("cs_test_")},
         "quote": {"quote_id": make_quote().pk},
         "workspace": {"workspace_id": make_funded().pk},
+        "ssh_key": {"key_id": 1},
         "draft": {"draft_id": draft_of(renter).pk},
+        "alert": {"alert_id": stock_alert(renter).pk},
         "price": {"version_id": OfferPrice.objects.first().pk},
         "price_file": {"file_id": price_file(renter).pk},
     }

@@ -1,10 +1,12 @@
 from django.urls import path
 
-from workspaces.views import changes, pages, quotes, rentals, requests
+from workspaces.views import changes, keys, pages, quotes, rentals, requests
 
 app_name = "workspaces"
 urlpatterns = [
     path("how-billing-works/", pages.how_billing_works, name="how_billing_works"),
+    path("ssh-keys/", keys.keys, name="keys"),
+    path("ssh-keys/<int:key_id>/remove/", keys.remove_key, name="remove_key"),
     path("workspaces/", rentals.list_workspaces, name="list"),
     path("workspaces/new/", requests.request_workspace, name="request"),
     path("workspaces/drafts/", requests.save_draft, name="save_draft"),

@@ -1,5 +1,6 @@
 from workspaces.models.drafts import Draft
 from workspaces.models.events import Code, WorkspaceEvent
+from workspaces.models.keys import SshKey
 from workspaces.models.quote import Quote
 from workspaces.models.specification import KeptAtEnd, Specification
 from workspaces.models.workspace import Workspace
@@ -12,6 +13,7 @@ __all__ = [
     "Metered",
     "Quote",
     "Specification",
+    "SshKey",
     "State",
     "Workspace",
     "WorkspaceEvent",

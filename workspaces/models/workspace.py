@@ -16,6 +16,7 @@ from djmoney.money import Money
 from money import round_half_up
 from workspaces.models.quote import Quote
 from workspaces.models.specification import Specification, maybe_rate_field
+from workspaces.ssh import fingerprint_of
 from workspaces.states import (
     CANCELLABLE,
     ON_A_NODE,
@@ -359,3 +360,10 @@ class Workspace(Specification):
             return ""
         host, _colon, port = self.address.rpartition(":")
         return f"ssh -p {port} {host}"
+
+    @property
+    def host_fingerprint(self) -> str:
+        """
+        Return how SSH names the machine when somebody connects first, if known.
+        """
+        return fingerprint_of(self.host_key) if self.host_key else ""

@@ -17,6 +17,7 @@ from workspaces.services.funding import (
     expire_workspace,
     fund_workspace,
 )
+from workspaces.services.keys import add_key
 from workspaces.services.moves import IllegalMove
 from workspaces.services.quotes import (
     CannotQuote,
@@ -57,6 +58,7 @@ __all__ = [
     "TooManyDrafts",
     "WantedResume",
     "WantedWorkspace",
+    "add_key",
     "begin_provisioning",
     "best_offer",
     "cancel_workspace",

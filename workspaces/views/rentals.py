@@ -16,7 +16,7 @@ from catalog.models import Region
 from workspaces import services
 from workspaces.bill import bill
 from workspaces.forms.changes import StopForm
-from workspaces.models import Draft, Workspace
+from workspaces.models import Draft, SshKey, Workspace
 from workspaces.outlook import if_stopped
 from workspaces.states import OVER
 from workspaces.timeline import Entry, timeline
@@ -66,6 +66,7 @@ def show_workspace(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
         "hours_paid": workspace.hours_paid(),
         "interruption": _interruption(workspace, entries),
         "regions": Region.objects.filter(slug__in=workspace.regions).order_by("name"),
+        "keys": SshKey.objects.filter(user=workspace.user_id).order_by("added_at"),
         "is_simulated": settings.PROVISIONER == "simulated",
     }
     return render(request, "workspaces/detail.html", context)
