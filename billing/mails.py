@@ -15,7 +15,14 @@ from post_office import mail
 logger = logging.getLogger(__name__)
 
 
-def queue_mail(name: str, *, to: str, language: str, **context: Any) -> None:
+def queue_mail(
+    name: str,
+    *,
+    to: str,
+    language: str,
+    headers: dict[str, str] | None = None,
+    **context: Any,
+) -> None:
     """
     Put a mail into the outbox; `name` is that of its templates in `emails/`.
 
@@ -50,6 +57,7 @@ def queue_mail(name: str, *, to: str, language: str, **context: Any) -> None:
             message=text,
             html_message=html,
             language=language,
+            headers=headers,
         )
     except ValidationError:
         # Money is not turned away because of an address that mail cannot go to.

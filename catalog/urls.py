@@ -1,6 +1,7 @@
 from django.urls import path
 
 from catalog.views import (
+    availability,
     cards,
     estimates,
     gpus,
@@ -26,6 +27,13 @@ urlpatterns = [
         "gpus/<slug:slug>/prices.csv",
         price_history.gpu_prices_csv,
         name="gpu_prices_csv",
+    ),
+    path("availability/", availability.availability, name="availability"),
+    path("availability/alerts/", availability.ask_for_alert, name="ask_for_alert"),
+    path(
+        "availability/alerts/<uuid:alert_id>/stop/",
+        availability.stop_alert,
+        name="stop_alert",
     ),
     path("workloads/", workloads.workloads, name="workloads"),
     path("workloads/<slug:slug>/", workloads.workload, name="workload"),

@@ -42,6 +42,10 @@ app.conf.beat_schedule = {
     "check VAT numbers": {"task": "billing.tasks.check_vat_ids", "schedule": 300.0},
     "look up payments": {"task": "billing.tasks.look_up_payments", "schedule": 60.0},
     "send mail": {"task": "marketplace.tasks.send_mail", "schedule": 5.0},
+    "send stock alerts": {
+        "task": "marketplace.tasks.send_stock_alerts",
+        "schedule": 60.0,
+    },
     "match market": {"task": "marketplace.tasks.match_market", "schedule": 10.0},
     "provision": {"task": "workspaces.tasks.provision_due", "schedule": 5.0},
     "end workspaces": {"task": "workspaces.tasks.end_due", "schedule": 10.0},

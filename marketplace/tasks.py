@@ -2,7 +2,7 @@ from celery import shared_task
 from django.db import transaction
 
 import clock
-from marketplace import outbox, services
+from marketplace import outbox, services, stock_mails
 
 
 @shared_task
@@ -13,6 +13,11 @@ def match_market(*, gpu_id: int | None = None) -> None:
 @shared_task
 def send_mail() -> None:
     outbox.send_waiting()
+
+
+@shared_task
+def send_stock_alerts() -> None:
+    stock_mails.send_stock_alerts(at=clock.now())
 
 
 def match_soon() -> None:

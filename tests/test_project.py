@@ -36,6 +36,7 @@ from tests.workspaces.conftest import (  # noqa: F401
     rich_renter,
     wanted,
 )
+from workspaces.models import Discrepancy
 from workspaces.services import save_draft
 
 CHECKOUT = Path(__file__).parent.parent
@@ -202,6 +203,13 @@ ACCESS = {
     "workspaces:delete": Access(302, 302, 404, 404, "workspace"),
     "workspaces:keys": for_everybody_logged_in(),
     "workspaces:remove_key": by_post("ssh_key"),
+    "workspaces:machines": for_staff(),
+    # What was only funded is not being started, and does not run.
+    "workspaces:staff_start": Access(302, 404, 404, 404, "workspace"),
+    "workspaces:staff_fail": Access(302, 404, 404, 404, "workspace"),
+    "workspaces:staff_interrupt": Access(302, 404, 404, 404, "workspace"),
+    "workspaces:differences": for_staff(),
+    "workspaces:close_difference": for_staff()._replace(of="difference"),
     "workspaces:save_draft": Access(302, 405, 405, 405),
     "workspaces:delete_draft": by_post("draft"),
     "workspaces:extend": Access(302, 302, 404, 404, "workspace"),
@@ -211,6 +219,7 @@ ACCESS = {
     "workspaces:give_up": by_post("workspace"),
 }
 
+# And by the button of a mail program: the id in its address is the proof.
 MADE_BY_SIGNED_CALLS = {"webhook", "catalog:stop_alert"}
 
 
@@ -260,6 +269,12 @@ def draft_of(renter):
     return save_draft(user=renter, typed={}, draft_id=None, at=NOON)
 
 
+def difference():
+    return Discrepancy.objects.create(
+        kind="MACHINE_DOWN", detail="It is down.", first_seen_at=NOON, last_seen_at=NOON
+    )
+
+
 @pytest.fixture
 def things(renter, make_funded, make_quote):  # noqa: F811
     """
@@ -290,6 +305,7 @@ def things(renter, make_funded, make_quote):  # noqa: F811
         "quote": {"quote_id": make_quote().pk},
         "workspace": {"workspace_id": make_funded().pk},
         "ssh_key": {"key_id": 1},
+        "difference": {"discrepancy_id": difference().pk},
         "draft": {"draft_id": draft_of(renter).pk},
         "alert": {"alert_id": stock_alert(renter).pk},
         "price": {"version_id": OfferPrice.objects.first().pk},

@@ -4,6 +4,14 @@ The writes of the catalog, as other apps call them.
 
 from catalog.loading import load_catalog
 from catalog.price_bounds import PriceFarFromMedian, PriceNotMeant, PriceRefused
+from catalog.services.alerts import (
+    MOST_ALERTS,
+    InStock,
+    TooManyAlerts,
+    ask_for_alert,
+    stop_alert,
+    take_returns,
+)
 from catalog.services.nodes import (
     NoFreeNode,
     return_node,
@@ -32,15 +40,19 @@ from catalog.services.prices import (
 )
 
 __all__ = [
+    "MOST_ALERTS",
     "CannotUndo",
     "FileApplied",
+    "InStock",
     "NoFreeNode",
     "PlanMoved",
     "PriceFarFromMedian",
     "PriceNotMeant",
     "PriceRefused",
     "PricesRefused",
+    "TooManyAlerts",
     "apply_file",
+    "ask_for_alert",
     "check_price",
     "confirm_price",
     "confirm_prices",
@@ -52,7 +64,9 @@ __all__ = [
     "set_nodes",
     "set_price",
     "set_prices",
+    "stop_alert",
     "take_node",
+    "take_returns",
     "undo_price",
     "undo_save",
     "withdraw_node",
