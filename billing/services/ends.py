@@ -161,6 +161,7 @@ def _extend_while_covered(hold_id: int, *, at: datetime) -> Extension | None:
     )
 
 
+@retry_conflicts
 @transaction.atomic
 def _extend_by_step(first: Meter, *, at: datetime) -> None:
     # Whoever stops it keeps what is stored: that is not extended in its place.

@@ -12,6 +12,7 @@ from billing.services import (
     MeterEnded,
     WalletFrozen,
     bill_due,
+    ends,
     extend_automatically,
     extend_hold,
     extend_running,
@@ -232,6 +233,18 @@ def test_after_an_outage_the_missed_hours_are_held(wallet, tight):
     assert auto(after(hours=12, minutes=30)) == (after(hours=14), type(None))
 
     assert free(wallet) == 1
+
+
+def test_what_is_stopped_meanwhile_is_not_extended(wallet, tight, monkeypatch):
+    set_auto_extend(hold_id=tight.id, is_on=True)
+    stale = ends._first_to_end(tight.id)
+    stop_meter(meter_id=stale.pk, at=after(hours=9))
+
+    assert ends._extend_while_covered(tight.id, at=after(hours=9)) is None
+    monkeypatch.setattr(ends, "_first_to_end", lambda hold_id: stale)
+    assert ends._extend_while_covered(tight.id, at=after(hours=9)) is None
+
+    assert free(wallet) == 5
 
 
 def test_frozen_wallet_extends_nothing(wallet, tight):

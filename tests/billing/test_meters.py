@@ -14,9 +14,11 @@ from billing.services import (
     charges_of,
     extend_meter,
     hold_of,
+    meter_for_update,
     meter_of,
     meters_of,
     release_hold,
+    running_meters,
     shorten_meter,
     stop_meter,
 )
@@ -89,6 +91,19 @@ def test_ended_hold_starts_nothing(hold, run_meter):
 
     with pytest.raises(HoldEnded):
         run_meter()
+
+
+def test_running_meters_are_told_with_what_they_are_for(run_meter):
+    first = run_meter(name="compute", ends_at=after(hours=2))
+    stopped = run_meter(name="old", ends_at=after(hours=2))
+    stop_meter(meter_id=stopped.id, at=after(hours=1))
+
+    (row,) = running_meters()
+
+    assert (row.id, row.name, row.reference) == (first.id, "compute", "workspace:1")
+    assert (row.started_at, row.ends_at) == (NOON, after(hours=2))
+    assert row.billed_until == NOON
+    assert meter_for_update(meter_id=first.id) == meter_of(meter_id=first.id)
 
 
 # --- extending

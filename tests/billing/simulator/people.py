@@ -119,8 +119,8 @@ class People:
             is_to_fail = way == "fail later"
             sandbox.pay_later(reference=reference, is_to_fail=is_to_fail, at=at)
 
-    def fund(self):
-        wallet, purse = self.random.choice(self.customers)
+    def fund(self, customer=None):
+        wallet, purse = customer or self.random.choice(self.customers)
         hours = self.random.choice([1, 3, 8, 24, 60, 500])
         rate = Decimal(self.random.randint(1, 9_999)) / 10_000
         gb = self.random.choice([0, 50, 200])
@@ -275,6 +275,8 @@ class People:
             purse.is_frozen = True
         purse.disputes += 1
         purse.available -= in_cents(top_up.net)
+        # Whoever is frozen tries to spend what is left.
+        self.fund(next(c for c in self.customers if c[1] is purse))
         return top_up.pk
 
     def decide(self):
