@@ -176,7 +176,8 @@ class Renter(Person):
         )
 
     def requests(self, gpu: str) -> None:
-        self.page.get_by_role("link", name=f"Request {gpu}", exact=True).click()
+        table = self.page.get_by_role("table").first
+        table.get_by_role("link", name=f"Request {gpu}", exact=True).click()
         expect(self.page.locator("h1")).to_have_text("Request a workspace")
         self.page.get_by_label("Pinned revision").fill(PINNED)
         self.press("Show the quote")
