@@ -9,7 +9,8 @@ from django.utils.functional import Promise
 from django.utils.translation import get_language
 
 import formats
-from catalog.models import GpuModel
+from catalog.models import GpuModel, Region, StoragePlan
+from catalog.templatetags.catalog_names import plan_name, region_name
 
 DATETIME_LOCAL = "%Y-%m-%dT%H:%M"
 
@@ -46,3 +47,21 @@ class GpuField(forms.ModelChoiceField):
     def label_from_instance(self, obj: GpuModel) -> str:
         language = get_language() or "en"
         return f"{obj.label}, {formats.gigabytes(obj.memory_gb, language)}"
+
+
+class RegionsField(forms.ModelMultipleChoiceField):
+    """
+    Regions of the catalog, named in the reader's language.
+    """
+
+    def label_from_instance(self, obj: Region) -> str:
+        return region_name(obj)
+
+
+class StoragePlanField(forms.ModelChoiceField):
+    """
+    One storage plan of the catalog, named in the reader's language.
+    """
+
+    def label_from_instance(self, obj: StoragePlan) -> str:
+        return plan_name(obj)

@@ -18,7 +18,13 @@ from billing.fields import AmountField
 from billing.services import WalletBalance
 from catalog.models import BaseModel, GpuModel, Image, Method, Region, StoragePlan
 from money import round_half_up
-from workspaces.fields import CountField, GpuField, MomentField
+from workspaces.fields import (
+    CountField,
+    GpuField,
+    MomentField,
+    RegionsField,
+    StoragePlanField,
+)
 from workspaces.models import Draft, KeptAtEnd, Quote
 from workspaces.models.quote import Verdict
 from workspaces.models.specification import MAX_GPUS, MAX_HOURS, MAX_STORAGE_GB
@@ -145,7 +151,7 @@ class RequestForm(forms.Form):
         max_value=MAX_GPUS,
         help_text=gettext_lazy("All on one node: all of them or none."),
     )
-    regions = forms.ModelMultipleChoiceField(
+    regions = RegionsField(
         Region.objects.order_by("name"),
         label=gettext_lazy("Regions"),
         to_field_name="slug",
@@ -165,7 +171,7 @@ class RequestForm(forms.Form):
         label=gettext_lazy("I know that the estimate says it does not fit"),
         required=False,
     )
-    storage_plan = forms.ModelChoiceField(
+    storage_plan = StoragePlanField(
         StoragePlan.objects.filter(is_listed=True).order_by("position", "pk"),
         label=gettext_lazy("Storage plan"),
         empty_label=None,
