@@ -49,4 +49,9 @@ app.conf.beat_schedule = {
     "match market": {"task": "marketplace.tasks.match_market", "schedule": 10.0},
     "provision": {"task": "workspaces.tasks.provision_due", "schedule": 5.0},
     "end workspaces": {"task": "workspaces.tasks.end_due", "schedule": 10.0},
+    "send reminders": {"task": "workspaces.tasks.send_reminders", "schedule": 60.0},
+    "reconcile workspaces": {
+        "task": "workspaces.tasks.reconcile",
+        "schedule": crontab(minute="40"),
+    },
 }

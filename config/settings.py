@@ -253,10 +253,37 @@ if _needs_stripe and not STRIPE_WEBHOOK_SECRETS:
 # Machines ---------------------------------------------------------------------
 
 PROVISIONER = environment.choice(
-    "PROVISIONER", default="simulated", options={"simulated"}
+    "PROVISIONER",
+    default="simulated" if DEMO else "manual",
+    options={"simulated", "manual"},
+)
+if PROVISIONER == "simulated" and not DEMO:
+    raise ImproperlyConfigured(
+        "PROVISIONER=simulated bills machines that are not there."
+    )
+# How long a supplier has to confirm a start before another node is looked for.
+MANUAL_START_MINUTES = environment.number(
+    "MANUAL_START_MINUTES", default=60, least=5, most=1440
 )
 SIMULATED_PROVISIONING_SECONDS = environment.number(
     "SIMULATED_PROVISIONING_SECONDS", default=5, least=0, most=3600
+)
+SIMULATED_PROVISIONING_SPREAD_SECONDS = environment.number(
+    "SIMULATED_PROVISIONING_SPREAD_SECONDS", default=0, least=0, most=3600
+)
+SIMULATED_FAILURE_PERCENT = environment.number(
+    "SIMULATED_FAILURE_PERCENT", default=0, least=0, most=100
+)
+SIMULATED_LATE_PERCENT = environment.number(
+    "SIMULATED_LATE_PERCENT", default=0, least=0, most=100
+)
+SIMULATED_SEED = environment.number("SIMULATED_SEED", default=1, least=0, most=10**9)
+# What one account may have open at once, and fund within 24 hours.
+OPEN_WORKSPACES_LIMIT = environment.number(
+    "OPEN_WORKSPACES_LIMIT", default=50, least=1, most=10_000
+)
+FUNDED_DAILY_LIMIT = environment.number(
+    "FUNDED_DAILY_LIMIT", default=100, least=1, most=100_000
 )
 
 # Mail: a row first (the outbox), sent by a task ---------------------------------

@@ -2,7 +2,9 @@
 The port to the machines: who sets a matched workspace up, and how far that is.
 
 An adapter is asked again and again until it says that the machine is ready or never
-will be. It is asked outside of any transaction, and it may be asked twice.
+will be. It is asked outside of any transaction, and it may be asked twice. While a
+workspace runs, the adapter is asked what it knows of the machine; one that knows
+nothing answers None.
 """
 
 from dataclasses import dataclass
@@ -25,10 +27,11 @@ class Pending:
 @dataclass(frozen=True)
 class Ready:
     """
-    The machine answers at `address`, written user@host:port.
+    The machine answers at `address`, written user@host:port, with this host key.
     """
 
     address: str
+    host_key: str = ""
 
 
 @dataclass(frozen=True)
@@ -40,13 +43,35 @@ class Failed:
     reason: str
 
 
-Progress = Pending | Ready | Failed
+@dataclass(frozen=True)
+class Late:
+    """
+    Nobody said in time whether it came up: the request waits for another node.
+    """
+
+
+Progress = Pending | Ready | Failed | Late
+
+
+@dataclass(frozen=True)
+class Observation:
+    """
+    What is known of a machine: since when it is down, or since when nothing runs on it.
+    """
+
+    down_since: datetime | None = None
+    idle_since: datetime | None = None
 
 
 class Provisioner(Protocol):
     def check(self, workspace: Workspace, *, at: datetime) -> Progress:
         """
         Set the machine up if that has not begun, and say how far it is.
+        """
+
+    def observe(self, workspace: Workspace, *, at: datetime) -> Observation | None:
+        """
+        Say what is known of a machine that runs.
         """
 
 

@@ -1,10 +1,11 @@
 from django.urls import path
 
-from workspaces.views import changes, keys, pages, quotes, rentals, requests
+from workspaces.views import changes, keys, pages, quotes, rentals, requests, staff
 
 app_name = "workspaces"
 urlpatterns = [
     path("how-billing-works/", pages.how_billing_works, name="how_billing_works"),
+    path("pilot/", pages.pilot, name="pilot"),
     path("ssh-keys/", keys.keys, name="keys"),
     path("ssh-keys/<int:key_id>/remove/", keys.remove_key, name="remove_key"),
     path("workspaces/", rentals.list_workspaces, name="list"),
@@ -35,4 +36,18 @@ urlpatterns = [
     ),
     path("workspaces/<uuid:workspace_id>/resume/", changes.resume, name="resume"),
     path("workspaces/<uuid:workspace_id>/give-up/", changes.give_up, name="give_up"),
+    path("staff/machines/", staff.machines, name="machines"),
+    path("staff/machines/<uuid:workspace_id>/start/", staff.start, name="staff_start"),
+    path("staff/machines/<uuid:workspace_id>/fail/", staff.fail, name="staff_fail"),
+    path(
+        "staff/machines/<uuid:workspace_id>/interrupt/",
+        staff.interrupt,
+        name="staff_interrupt",
+    ),
+    path("staff/differences/", staff.differences, name="differences"),
+    path(
+        "staff/differences/<int:discrepancy_id>/",
+        staff.close_difference,
+        name="close_difference",
+    ),
 ]

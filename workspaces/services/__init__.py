@@ -17,6 +17,7 @@ from workspaces.services.funding import (
     expire_workspace,
     fund_workspace,
 )
+from workspaces.services.guarding import TooMuch, end_automatic_extension
 from workspaces.services.keys import add_key
 from workspaces.services.moves import IllegalMove
 from workspaces.services.quotes import (
@@ -27,6 +28,8 @@ from workspaces.services.quotes import (
     quote_again,
     quote_workspace,
 )
+from workspaces.services.reconciling import close_discrepancy, reconcile
+from workspaces.services.reminding import send_reminders
 from workspaces.services.resuming import WantedResume, give_up_resume, quote_resume
 from workspaces.services.starting import (
     PriceOverLimit,
@@ -56,13 +59,16 @@ __all__ = [
     "QuoteExpired",
     "StillPaid",
     "TooManyDrafts",
+    "TooMuch",
     "WantedResume",
     "WantedWorkspace",
     "add_key",
     "begin_provisioning",
     "best_offer",
     "cancel_workspace",
+    "close_discrepancy",
     "delete_data",
+    "end_automatic_extension",
     "end_due",
     "end_workspace",
     "exchanged",
@@ -79,7 +85,9 @@ __all__ = [
     "quote_again",
     "quote_resume",
     "quote_workspace",
+    "reconcile",
     "save_draft",
+    "send_reminders",
     "start_workspace",
     "stop_workspace",
     "switch_auto_extend",

@@ -13,6 +13,7 @@ from billing import services as billing
 from catalog.costs import HOUR
 from workspaces.models import Quote, State, Workspace, WorkspaceEvent
 from workspaces.services.giving_back import close_hold, free_node
+from workspaces.services.guarding import TooMuch, check_limits
 from workspaces.services.moves import (
     IllegalMove,
     check_move,
@@ -42,6 +43,7 @@ class QuoteExpired(Exception):
 CANNOT_FUND = (
     IllegalMove,
     QuoteExpired,
+    TooMuch,
     billing.Busy,
     billing.InsufficientFunds,
     billing.NoSuchWallet,
@@ -62,13 +64,16 @@ def fund_workspace(*, user: "User", quote_id: UUID, at: datetime) -> Workspace:
     :raises Quote.DoesNotExist: if the user has no such quote
     :raises QuoteExpired: if the quote was not funded within its 15 minutes
     :raises IllegalMove: if the workspace that would go on is not stopped any more
+    :raises TooMuch: if the account has as many workspaces as it may
     :raises billing.services.InsufficientFunds: if the wallet cannot cover the hold
     """
-    quote = Quote.objects.select_for_update(of=["self"]).get(pk=quote_id, user=user)
+    quotes = Quote.objects.select_for_update(of=["self"]).select_related("user")
+    quote = quotes.get(pk=quote_id, user=user)
     if quote.used_at:
         return Workspace.objects.with_names().get(pk=quote.workspace_id)
     if quote.is_expired(at):
         raise QuoteExpired
+    check_limits(quote.user, at=at)
     if quote.resumes_id is None:
         workspace = _fund(quote, at=at)
     else:

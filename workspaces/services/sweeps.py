@@ -9,8 +9,8 @@ from functools import partial
 from uuid import UUID
 
 from workspaces.models import State, Workspace
-from workspaces.provisioner import Failed, Ready, provisioner
-from workspaces.services.failing import fail_workspace
+from workspaces.provisioner import Failed, Late, Ready, provisioner
+from workspaces.services.failing import fail_workspace, put_back_late_start
 from workspaces.services.funding import expire_workspace
 from workspaces.services.moves import IllegalMove
 from workspaces.services.starting import begin_provisioning, start_workspace
@@ -62,9 +62,16 @@ def _provision_workspace(workspace_id: UUID, *, at: datetime) -> bool:
         workspace = begin_provisioning(workspace_id=workspace_id, at=at)
     progress = provisioner().check(workspace, at=at)
     if isinstance(progress, Ready):
-        start_workspace(workspace_id=workspace_id, address=progress.address, at=at)
+        start_workspace(
+            workspace_id=workspace_id,
+            address=progress.address,
+            host_key=progress.host_key,
+            at=at,
+        )
     elif isinstance(progress, Failed):
         fail_workspace(workspace_id=workspace_id, reason=progress.reason, at=at)
+    elif isinstance(progress, Late):
+        put_back_late_start(workspace_id=workspace_id, at=at)
     else:
         return False
     return True
