@@ -15,7 +15,12 @@ def provision_due() -> None:
 
 @shared_task
 def end_due() -> None:
-    services.end_due(at=clock.now())
+    """
+    Stop what a dispute stops, then end what is over.
+    """
+    at = clock.now()
+    services.stop_disputed(at=at)
+    services.end_due(at=at)
 
 
 @shared_task

@@ -4,6 +4,7 @@ import pytest
 from django.core.management import call_command
 
 from billing.services import bill_due
+from billing.services.wallets import freeze_wallet
 from tests.workspaces.conftest import (
     DAY,
     HOUR,
@@ -173,3 +174,34 @@ def test_a_renter_who_cancels_meanwhile_is_not_overruled(matched, monkeypatch):
 
     assert state_of(matched) == State.CANCELLED
     assert wallet_of(matched.user).available == usd(100)
+
+
+def freeze(workspace, *, at):
+    freeze_wallet(user_id=workspace.user_id, currency="USD", at=at)
+
+
+def test_m23_a_dispute_stops_what_runs_and_keeps_the_data_paid_for(running):
+    freeze(running, at=NOON + HOUR)
+
+    assert services.stop_disputed(at=NOON + HOUR) == 1
+
+    running.refresh_from_db()
+    assert running.state == State.STOPPED
+    assert "disputed" in running.events.get(state=State.STOPPED).reason
+    assert services.stop_disputed(at=NOON + HOUR) == 0
+
+
+def test_a_dispute_cancels_what_waits_and_gives_the_hold_back(funded):
+    freeze(funded, at=NOON)
+
+    assert services.stop_disputed(at=NOON) == 1
+
+    assert state_of(funded) == State.CANCELLED
+    assert wallet_of(funded.user).held == usd(0)
+
+
+def test_a_dispute_leaves_what_other_wallets_pay_for(running):
+    freeze_wallet(user_id=running.user_id, currency="EUR", at=NOON)
+
+    assert services.stop_disputed(at=NOON + HOUR) == 0
+    assert state_of(running) == State.RUNNING

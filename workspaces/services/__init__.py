@@ -46,7 +46,7 @@ from workspaces.services.stopping import (
     interrupt_workspace,
     stop_workspace,
 )
-from workspaces.services.sweeps import end_due, provision_due
+from workspaces.services.sweeps import end_due, provision_due, stop_disputed
 
 __all__ = [
     "CANNOT_EXTEND",
@@ -89,6 +89,7 @@ __all__ = [
     "save_draft",
     "send_reminders",
     "start_workspace",
+    "stop_disputed",
     "stop_workspace",
     "switch_auto_extend",
 ]

@@ -8,16 +8,27 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
+from billing import services as billing
 from workspaces.models import State, Workspace
 from workspaces.provisioner import Failed, Late, Ready, provisioner
 from workspaces.services.failing import fail_workspace, put_back_late_start
-from workspaces.services.funding import expire_workspace
+from workspaces.services.funding import cancel_workspace, expire_workspace
 from workspaces.services.moves import IllegalMove
 from workspaces.services.starting import begin_provisioning, start_workspace
-from workspaces.services.stopping import StillPaid, delete_data, end_workspace
-from workspaces.states import STARTING
+from workspaces.services.stopping import (
+    StillPaid,
+    delete_data,
+    end_workspace,
+    stop_workspace,
+)
+from workspaces.states import ON_A_NODE, STARTING, WAITING
 
 logger = logging.getLogger(__name__)
+
+# What holds of workspaces are for, as billing knows it.
+OURS = "workspace:"
 
 
 def provision_due(*, at: datetime) -> int:
@@ -38,6 +49,21 @@ def end_due(*, at: datetime) -> int:
     """
     over = Workspace.objects.over_due(at).order_by("funded_at", "pk")
     return _each(over.values_list("pk", flat=True), partial(_end_workspace, at=at))
+
+
+def stop_disputed(*, at: datetime) -> int:
+    """
+    Stop or cancel what is paid from a wallet that a card dispute froze.
+
+    Data that were paid for are kept for their days. Returns how many moved.
+    """
+    disputed = billing.references_to_stop()
+    ids = [UUID(name.removeprefix(OURS)) for name in disputed if name.startswith(OURS)]
+    going = Workspace.objects.filter(pk__in=ids, state__in=WAITING | ON_A_NODE)
+    return _each(
+        going.order_by("funded_at", "pk").values_list("pk", flat=True),
+        partial(_stop_disputed, at=at),
+    )
 
 
 def _each(ids: Iterable[UUID], act: Callable[[UUID], bool]) -> int:
@@ -74,6 +100,22 @@ def _provision_workspace(workspace_id: UUID, *, at: datetime) -> bool:
         put_back_late_start(workspace_id=workspace_id, at=at)
     else:
         return False
+    return True
+
+
+def _stop_disputed(workspace_id: UUID, *, at: datetime) -> bool:
+    workspace = Workspace.objects.get(pk=workspace_id)
+    reason = _("A card payment into the wallet that pays for it is disputed.")
+    if workspace.can_be_stopped:
+        stop_workspace(
+            workspace_id=workspace_id,
+            actor=None,
+            at=at,
+            keep_data=workspace.can_keep_data,
+            reason=reason,
+        )
+    else:
+        cancel_workspace(workspace_id=workspace_id, actor=None, at=at, reason=reason)
     return True
 
 

@@ -7,8 +7,11 @@ from workspaces import services
 
 
 class Command(BaseCommand):
-    help = "Stop, delete or expire every workspace whose time is over."
+    help = (
+        "Stop, delete or expire workspaces that are over, or whose payment is disputed."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        ended = services.end_due(at=clock.now())
+        at = clock.now()
+        ended = services.stop_disputed(at=at) + services.end_due(at=at)
         self.stdout.write(f"{ended} workspaces ended.")
