@@ -92,18 +92,8 @@ def test_shows_the_seed_table_with_exactly_its_nine_rows(
     ("language", "table", "word"),
     [
         ("en", ENGLISH, "from "),
-        pytest.param(
-            "es",
-            SPANISH,
-            "desde ",
-            marks=pytest.mark.xfail(reason="not translated yet", strict=False),
-        ),
-        pytest.param(
-            "id",
-            INDONESIAN,
-            "mulai ",
-            marks=pytest.mark.xfail(reason="not translated yet", strict=False),
-        ),
+        ("es", SPANISH, "desde "),
+        ("id", INDONESIAN, "mulai "),
     ],
 )
 def test_says_that_prices_are_the_lowest(catalog, client, language, table, word):
