@@ -13,6 +13,7 @@ from pytest_django import Settings
 
 from marketplace import services
 from marketplace.models import User
+from tests import ledger_flush  # noqa: F401 - a transactional test empties all tables
 
 SIGNED_UP_AT = datetime(2026, 11, 30, 12, tzinfo=UTC)
 PASSWORD = "a long and private sentence"

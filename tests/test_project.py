@@ -25,7 +25,6 @@ from billing.services import load_shipped_rates
 from billing.services.invoices import issue_invoice
 from billing.services.top_ups import confirm_top_up, start_top_up
 from catalog.models import GpuModel, OfferPrice, PriceFile, Region, StockAlert
-from tests import ledger_flush  # noqa: F401
 from tests.billing import provider
 from tests.workspaces.conftest import (  # noqa: F401
     NOON,
@@ -210,6 +209,7 @@ ACCESS = {
     "workspaces:staff_interrupt": Access(302, 404, 404, 404, "workspace"),
     "workspaces:differences": for_staff(),
     "workspaces:close_difference": for_staff()._replace(of="difference"),
+    "workspaces:export": for_its_owner("export"),
     "workspaces:save_draft": Access(302, 405, 405, 405),
     "workspaces:delete_draft": by_post("draft"),
     "workspaces:extend": Access(302, 302, 404, 404, "workspace"),
@@ -283,6 +283,7 @@ def things(renter, make_funded, make_quote):  # noqa: F811
     load_shipped_rates()
     paid = provider.paid(Wallet.objects.get(user=renter, currency="USD"), country="DE")
     paying = confirm_top_up(top_up_id=draft_top_up(renter).pk, at=NOON)
+    funded = make_funded()
     return {
         "": {},
         "provider": {"provider": "sandbox"},
@@ -303,7 +304,8 @@ def things(renter, make_funded, make_quote):  # noqa: F811
         "payout": {"payout_id": 1},
         "sandbox": {"reference": paying.provider_ref.removeprefix("cs_test_")},
         "quote": {"quote_id": make_quote().pk},
-        "workspace": {"workspace_id": make_funded().pk},
+        "workspace": {"workspace_id": funded.pk},
+        "export": {"workspace_id": funded.pk, "tool": "dstack"},
         "ssh_key": {"key_id": 1},
         "difference": {"discrepancy_id": difference().pk},
         "draft": {"draft_id": draft_of(renter).pk},

@@ -14,7 +14,6 @@ from djmoney.money import Money
 from billing import ledger
 from billing.models import Account, Transfer, Wallet
 from billing.services import check_books, open_wallet, place_hold, start_meter
-from tests import ledger_flush  # noqa: F401
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
 HOUR = 3600

@@ -8,7 +8,6 @@ from djmoney.money import Money
 from billing.services.rates import load_rates
 from catalog.loading import load_catalog
 from catalog.models import GpuModel, Offer, OfferPrice, Region, Supplier
-from tests import ledger_flush  # noqa: F401 - a transactional test empties all tables
 
 # Ninety days after GPURento's prices, so that they are stale.
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)

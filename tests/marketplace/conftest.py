@@ -5,7 +5,6 @@ The fixtures of workspaces: the catalog as it ships, and one renter with 100 dol
 import pytest
 
 from marketplace import services
-from tests import ledger_flush  # noqa: F401
 from tests.billing.conftest import books  # noqa: F401
 from tests.workspaces.conftest import (  # noqa: F401
     NOON,

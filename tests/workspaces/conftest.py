@@ -19,7 +19,6 @@ from billing.services.rates import load_rates
 from catalog import services as catalog_services
 from catalog.loading import load_catalog
 from catalog.models import BaseModel, GpuModel, Image, Offer, StoragePlan
-from tests import ledger_flush  # noqa: F401
 from tests.billing.conftest import books, pay  # noqa: F401
 from workspaces import services
 
