@@ -4,8 +4,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL = command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing: install Python 3.11 or newer."; exit 1; }; \
 	$(PYTHON) config/venv.py
-LOCK = .local/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-emit-index-url --no-header pyproject.toml
+COMPILE = .local/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-header
+LOCK = $(COMPILE) pyproject.toml
 # Enough of a production environment for Django to check its settings.
 PRODUCTION = env SITE_URL=https://corehour.example SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(64))') \
 	STRIPE_SECRET_KEY=sk_test_check STRIPE_WEBHOOK_SECRETS=whsec_check DATABASE_URL=postgresql://localhost/corehour \
@@ -19,7 +20,7 @@ help:
 	@echo 'make run FRESH=1   … after throwing away the data of earlier runs'
 	@echo 'make test          run all tests on a PostgreSQL, a Valkey and a Chromium of their own'
 	@echo 'make simulate      play 5000 seeds of the market against the model of its money'
-	@echo 'make bench         measure the tick against its references'
+	@echo 'make bench         measure the tick against its references, and the catalog with 10,000 offers'
 	@echo 'make lint          check style, types, dependency directions, templates and settings'
 	@echo 'make messages      collect the texts to translate into locale/*/LC_MESSAGES/django.po'
 	@echo 'make lock          make the requirements*.txt anew from pyproject.toml'
@@ -31,6 +32,7 @@ run:
 test:
 	@$(INSTALL) requirements-dev.txt
 	@$(BIN)/python -m tests.browser.chromium
+	@$(BIN)/python -m tests.workspaces.export_tools & \
 	$(BIN)/pytest -n 2 --dist loadgroup --cov --cov-report=term
 
 simulate:
@@ -40,6 +42,7 @@ simulate:
 bench:
 	@$(INSTALL) requirements-dev.txt
 	$(BIN)/python -m bench.tick
+	$(BIN)/python -m bench.catalog
 
 lint:
 	@$(INSTALL) requirements-dev.txt
@@ -62,3 +65,4 @@ lock:
 	$(LOCK) -o requirements.txt
 	$(LOCK) --extra local -o requirements-local.txt
 	$(LOCK) --extra local --extra dev -o requirements-dev.txt
+	$(COMPILE) requirements-export.in -o requirements-export.txt

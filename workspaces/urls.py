@@ -1,6 +1,15 @@
 from django.urls import path
 
-from workspaces.views import changes, keys, pages, quotes, rentals, requests, staff
+from workspaces.views import (
+    changes,
+    exports,
+    keys,
+    pages,
+    quotes,
+    rentals,
+    requests,
+    staff,
+)
 
 app_name = "workspaces"
 urlpatterns = [
@@ -33,6 +42,11 @@ urlpatterns = [
         "workspaces/<uuid:workspace_id>/auto-extend/",
         changes.auto_extend,
         name="auto_extend",
+    ),
+    path(
+        "workspaces/<uuid:workspace_id>/export/<slug:tool>/",
+        exports.export,
+        name="export",
     ),
     path("workspaces/<uuid:workspace_id>/resume/", changes.resume, name="resume"),
     path("workspaces/<uuid:workspace_id>/give-up/", changes.give_up, name="give_up"),

@@ -18,6 +18,7 @@ from workspaces.bill import bill
 from workspaces.forms.changes import StopForm
 from workspaces.models import Draft, SshKey, Workspace
 from workspaces.outlook import if_stopped
+from workspaces.recipes.commands import has_recipe
 from workspaces.states import OVER
 from workspaces.timeline import Entry, timeline
 
@@ -66,6 +67,7 @@ def show_workspace(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
         "hours_paid": workspace.hours_paid(),
         "interruption": _interruption(workspace, entries),
         "regions": Region.objects.filter(slug__in=workspace.regions).order_by("name"),
+        "has_recipe": has_recipe(workspace),
         "keys": SshKey.objects.filter(user=workspace.user_id).order_by("added_at"),
         "is_simulated": settings.PROVISIONER == "simulated",
     }
