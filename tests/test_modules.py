@@ -30,6 +30,8 @@ def imports_of(module):
     ],
 )
 def test_imports_nothing_above_it(module, may_import):
-    ours = set(imports_of(module)) & (ABOVE | {"clock", "csv_files", "formats", "money"})
+    ours = set(imports_of(module)) & (
+        ABOVE | {"clock", "csv_files", "formats", "money"}
+    )
 
     assert ours <= may_import

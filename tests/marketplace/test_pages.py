@@ -197,7 +197,9 @@ def test_pages_show_times_in_the_readers_zone(renter_client, renter, catalog):
     assert "November 30, 2026 at 8:00 PM" in page
 
 
-def test_the_header_shows_the_wallet_of_the_persons_currency(renter_client, rich_renter):
+def test_the_header_shows_the_wallet_of_the_persons_currency(
+    renter_client, rich_renter
+):
     assert "Wallet $100.00" in words(renter_client.get("/market/"))
 
     rich_renter.currency = "GBP"
