@@ -75,7 +75,9 @@ def test_bar_writes_numbers_for_svg_in_every_language(language):
 def test_template_keeps_the_strict_policy(path):
     html = path.read_text()
 
-    assert not re.search(r"\sstyle\s*=|<style|javascript:|\son[a-z]+\s*=", html)
+    assert not re.search(
+        r"\sstyle\s*=|<style|javascript:|\son[a-z]+\s*=", _without_tags(path)
+    )
     for script in re.findall(r"<script\b[^>]*>", html):
         assert "src=" in script or "json" in script
 
@@ -92,6 +94,8 @@ def test_component_says_what_it_shows(path):
 def test_every_class_is_in_the_stylesheet():
     stylesheet = (STATIC / "corehour.css").read_text()
     known = set(re.findall(r"\.([a-z][\w-]*)", stylesheet))
+    # "mark-{{ number }}" leaves its beginning, which the numbered classes share.
+    known |= {re.sub(r"\d+$", "", name) for name in known}
 
     unknown = {
         f"{path.name}: {name}"
