@@ -8,6 +8,7 @@ no-break spaces (CLDR); what it lacks is added: Spanish groups digits only from
 
 from datetime import date, datetime, timedelta, tzinfo
 from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
 
 from babel import Locale
 from babel.dates import format_date, format_time
@@ -33,6 +34,8 @@ DURATION_UNITS = {
     "id": ("hr", "j", "mnt", "dtk"),
 }
 RATE_PLACES = 6
+# A page repeats few prices and sizes many times, and Babel takes a while for each.
+REMEMBERED = 10_000
 # From two days on nobody counts in hours; below, a renter does.
 LONGEST_IN_HOURS = timedelta(hours=48)
 
@@ -41,7 +44,11 @@ def number(value: Decimal | float, language: str, places: int | None = None) -> 
     """
     Write a number, rounded half up to `places` decimals, or with all it has.
     """
-    value = _rounded(value, places)
+    return _number(_rounded(value, places), _known(language), places)
+
+
+@lru_cache(REMEMBERED)
+def _number(value: Decimal, language: str, places: int | None) -> str:
     fraction = "" if not places else "." + "0" * places
     return format_decimal(
         value,
@@ -58,7 +65,8 @@ def money(value: Money, language: str) -> str:
 
     :raises TypeError: if the value is not Money
     """
-    return _currency(quantize(_checked(value)), language)
+    amount = quantize(_checked(value)).amount
+    return _currency(amount, value.currency.code, _known(language))
 
 
 def rate(value: Money, language: str) -> str:
@@ -67,10 +75,8 @@ def rate(value: Money, language: str) -> str:
 
     :raises TypeError: if the value is not Money
     """
-    value = _checked(value)
-    return _currency(
-        Money(round_half_up(value.amount, RATE_PLACES), value.currency), language
-    )
+    amount = round_half_up(_checked(value).amount, RATE_PLACES)
+    return _currency(amount, value.currency.code, _known(language))
 
 
 def percent(value: Decimal | float, language: str, places: int | None = None) -> str:
@@ -114,14 +120,20 @@ def date_time(
 
     :raises ValueError: if the moment has no time zone
     """
-    local = _in_zone(at, zone)
+    return _date_time(
+        _in_zone(at, zone).replace(tzinfo=None), _known(language), is_short
+    )
+
+
+@lru_cache(REMEMBERED)
+def _date_time(local: datetime, language: str, is_short: bool) -> str:
     locale = _locale(language)
     # CLDR puts a narrow no-break space before PM, which people cannot type or find.
     clock_time = format_time(local, "short", locale=locale).replace("\u202f", " ")
     if is_short:
         pattern = str(Locale.parse(locale).datetime_formats["medium"])
         return pattern.format(clock_time, format_date(local, "medium", locale=locale))
-    pattern = DATE_AT_TIME[_known(language)]
+    pattern = DATE_AT_TIME[language]
     return pattern.format(format_date(local, "long", locale=locale), clock_time)
 
 
@@ -134,8 +146,13 @@ def day(
     :raises ValueError: if a moment has no time zone
     """
     if isinstance(at, datetime):
-        at = _in_zone(at, zone)
-    return format_date(at, "medium" if is_short else "long", locale=_locale(language))
+        at = _in_zone(at, zone).date()
+    return _day(at, "medium" if is_short else "long", _known(language))
+
+
+@lru_cache(REMEMBERED)
+def _day(at: date, style: str, language: str) -> str:
+    return format_date(at, style, locale=_locale(language))
 
 
 def duration(length: timedelta, language: str) -> str:
@@ -187,13 +204,14 @@ def _is_grouped(value: Decimal, language: str) -> bool:
     return len(str(int(abs(value)))) >= 3 + leading
 
 
-def _currency(value: Money, language: str) -> str:
+@lru_cache(REMEMBERED)
+def _currency(amount: Decimal, code: str, language: str) -> str:
     return format_currency(
-        value.amount,
-        value.currency.code,
+        amount,
+        code,
         locale=_locale(language),
         decimal_quantization=False,
-        group_separator=_is_grouped(value.amount, language),
+        group_separator=_is_grouped(amount, language),
     )
 
 

@@ -2,12 +2,15 @@
 The asks that pages show: the best one of each GPU and region, and how much is free.
 """
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import F, QuerySet, Sum, Window
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import DecimalField, F, Func, Min, QuerySet, Sum
 from djmoney.money import Money
 
 from catalog.models import Offer
@@ -16,6 +19,7 @@ from catalog.models.offers import OfferQuerySet
 # From this many free nodes down, pages say that few are left.
 FEW_NODES = 2
 
+_NUMBER: "DecimalField[Decimal, Decimal]" = DecimalField()
 _COLUMNS = (
     "pk",
     "gpu_id",
@@ -93,17 +97,40 @@ def best_asks(*, at: datetime, gpus: int | None = 1) -> dict[int, list[Ask]]:
     """
     live = Offer.objects.live(at)
     offers: QuerySet[Any] = live if gpus is None else live.of_size(gpus)
-    free_there = Window(Sum("free_nodes"), partition_by=[F("gpu_id"), F("region_id")])
-    cheapest = offers.annotate(free_there=free_there).cheapest_per(
-        "gpu_id", "region_id"
+    # The first of each place by a single pass over the offers, without sorting them.
+    places = offers.values("gpu_id", "region_id").annotate(
+        free=Sum("free_nodes"), first=Min(_place_in_order())
     )
-    # Only what is shown is read: with thousands of offers the width of a row counts.
-    rows = cheapest.values_list(*_COLUMNS, "free_there", named=True)
+    firsts = places.order_by().values_list("first", "free")
+    free = {int(first[-1]): nodes for first, nodes in firsts}
+    rows = Offer.objects.with_price(at).filter(pk__in=free)
+    named: QuerySet[Any] = rows.values_list(*_COLUMNS, named=True)
+    asks = (_ask(row, free_nodes=free[row.pk]) for row in named)
     found: dict[int, list[Ask]] = {}
-    asks = (_ask(row, free_nodes=row.free_there) for row in rows)
     for ask in sorted(asks, key=lambda ask: ask.price_order):
         found.setdefault(ask.gpu_id, []).append(ask)
     return found
+
+
+def _place_in_order() -> Func:
+    """
+    Return the order of `Offer.cheapest_first` as an array, with the key at its end.
+
+    PostgreSQL compares arrays item by item and takes a null for the greatest.
+    """
+    age = Func(
+        F("listed_at"),
+        template="EXTRACT(EPOCH FROM %(expressions)s)",
+        output_field=_NUMBER,
+    )
+    return Func(
+        F("comparable_amount"),
+        F("hourly_amount"),
+        age,
+        F("pk"),
+        template="ARRAY[%(expressions)s]",
+        output_field=ArrayField(_NUMBER),
+    )
 
 
 def asks_of(offers: OfferQuerySet, *, at: datetime) -> list[Ask]:
@@ -115,6 +142,23 @@ def asks_of(offers: OfferQuerySet, *, at: datetime) -> list[Ask]:
     priced: QuerySet[Any] = offers.with_price(at).fresh_first()
     rows = priced.values_list(*_COLUMNS, "free_nodes", named=True)
     return [_ask(row, free_nodes=row.free_nodes) for row in rows]
+
+
+def best_of(asks: Iterable[Ask], *, gpus: int = 1) -> list[Ask]:
+    """
+    Return of one GPU's asks what `best_asks` returns for it, without asking again.
+    """
+    live = [
+        ask
+        for ask in asks
+        if ask.is_free and not ask.is_stale and ask.gpus_per_node == gpus
+    ]
+    best: dict[Place, Ask] = {}
+    free: Counter[Place] = Counter()
+    for ask in sorted(live, key=lambda ask: ask.price_order):
+        best.setdefault(ask.region, ask)
+        free[ask.region] += ask.free_nodes
+    return [replace(ask, free_nodes=free[ask.region]) for ask in best.values()]
 
 
 def _ask(row: Any, *, free_nodes: int) -> Ask:

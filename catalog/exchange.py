@@ -21,10 +21,10 @@ from django.db.models import (
     Func,
     Q,
     QuerySet,
-    Subquery,
     Value,
     When,
 )
+from django.db.models.expressions import RawSQL
 from djmoney.contrib.exchange.models import ExchangeBackend, Rate
 
 from money import round_half_up
@@ -35,6 +35,13 @@ REFERENCE: str = settings.CURRENCIES[0]
 """The currency that asks are compared in."""
 
 PLACES = 6
+# Written by hand, because it is part of every query for offers and takes long to build.
+RATE = """
+    SELECT value FROM exchange_rate WHERE currency = %s AND backend_id = (
+        SELECT name FROM exchange_exchangebackend
+        WHERE starts_with(name, %s) AND name <= %s ORDER BY name DESC LIMIT 1
+    )
+"""
 _AMOUNT: "DecimalField[Decimal, Decimal]" = DecimalField(
     max_digits=20, decimal_places=6
 )
@@ -79,11 +86,12 @@ def _rate(code: str, *, at: datetime) -> Func:
 def _per_base(code: str, *, at: datetime) -> Any:
     if code == BASE:
         return Value(Decimal(1), output_field=_AMOUNT)
-    day = Subquery(_newest_day(at).values("pk"))
-    return Subquery(
-        Rate.objects.filter(backend=day, currency=code).values("value")[:1],
-        output_field=_AMOUNT,
-    )
+    # Constant text; what varies is passed as parameters.
+    return RawSQL(RATE, [code, f"{SOURCE} ", _name(at)], output_field=_AMOUNT)  # noqa: S611
+
+
+def _name(at: datetime) -> str:
+    return f"{SOURCE} {at.astimezone(UTC):%Y-%m-%d}"
 
 
 def _newest_day(at: datetime) -> "QuerySet[ExchangeBackend]":

@@ -282,6 +282,8 @@ class OfferPrice(models.Model):
                 name="offerprice_period_forward",
             ),
         ]
+        # The prices of a moment are found among all that ever were.
+        indexes = [models.Index(fields=["valid_to"], name="offerprice_valid_to")]
 
     def __str__(self) -> str:
         return _("Price version %(number)s") % {"number": self.pk}

@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 import clock
-from catalog.asks import asks_of, best_asks
+from catalog.asks import asks_of, best_asks, best_of
 from catalog.guides import FitRow, cost_windows, fit_rows
 from catalog.models import GpuModel, Offer, OfferPrice
 from catalog.views.price_history import history_part
@@ -33,8 +33,8 @@ def _by_price(row: FitRow) -> tuple[bool, bool, Decimal, Decimal, str]:
 def gpu(request: HttpRequest, slug: str) -> HttpResponse:
     at = clock.now()
     found = get_object_or_404(GpuModel, slug=slug)
-    best = best_asks(at=at).get(found.pk, [])
-    offers = asks_of(Offer.objects.filter(gpu=found).listed(at), at=at)
+    asks = asks_of(Offer.objects.filter(gpu=found).listed(at), at=at)
+    best = best_of(asks)
     versions = (
         OfferPrice.objects.filter(offer__gpu=found, valid_from__lte=at)
         .select_related("offer__supplier", "offer__region")
@@ -44,7 +44,7 @@ def gpu(request: HttpRequest, slug: str) -> HttpResponse:
         "gpu": found,
         "row": fit_rows([found], asks={found.pk: best})[0],
         "windows": cost_windows(best[0].rate) if best else [],
-        "offers": Paginator(offers, OFFERS_SHOWN).get_page(request.GET.get("page")),
+        "offers": Paginator(asks, OFFERS_SHOWN).get_page(request.GET.get("page")),
         "prices": history_part(
             request, found, first=best[0].region.slug if best else "", at=at
         ),

@@ -187,11 +187,16 @@ def _show_file(
     plan = plan_prices(price_files.read_lines(file.content), at=at)
     default = Outcome.REFUSED if plan.refused else Outcome.CHANGED
     shown = request.GET.get("show", default)
-    rows = [row for row in plan.rows if row.outcome == shown]
+    effects = effects_of(plan)
+    rows = [
+        (row, effects.by_line.get(row.line.number))
+        for row in plan.rows
+        if row.outcome == shown
+    ]
     context = {
         "file": file,
         "plan": plan,
-        "effects": effects_of(plan),
+        "effects": effects,
         "tabs": [_tab(outcome, plan, shown) for outcome in Outcome],
         "rows": Paginator(rows, LINES_SHOWN).get_page(request.GET.get("page")),
     }

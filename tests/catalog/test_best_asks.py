@@ -1,12 +1,14 @@
 from datetime import timedelta
 from decimal import Decimal
 
+import pytest
 from djmoney.money import Money
 
 from billing.services import convert
 from catalog import exchange
-from catalog.asks import asks_of, best_asks
+from catalog.asks import asks_of, best_asks, best_of
 from catalog.models import GpuModel, Offer, Region, Supplier
+from catalog.services import confirm_prices_of
 from money import round_half_up
 
 
@@ -144,3 +146,14 @@ def test_of_every_size_count_the_nodes_of_every_size(make_offer, gpu, now):
     (ask,) = best_asks(at=now, gpus=None)[gpu.pk]
 
     assert (ask.gpus_per_node, ask.free_nodes) == (8, 3)
+
+
+@pytest.mark.parametrize("gpus", [1, 8])
+def test_of_one_gpu_are_the_same_without_asking_again(catalog, make_offer, now, gpus):
+    Offer.objects.filter(supplier__slug="gpurento").update(free_nodes=1)
+    confirm_prices_of(supplier_slug="gpurento", at=now)
+    everything = best_asks(at=now, gpus=gpus)
+
+    for gpu in GpuModel.objects.all():
+        asks = asks_of(Offer.objects.filter(gpu=gpu).listed(now), at=now)
+        assert best_of(asks, gpus=gpus) == everything.get(gpu.pk, [])

@@ -12,6 +12,8 @@ PATHS = [
     "/planner/",
     "/gpus/",
     "/gpus/rtx-4090/",
+    "/gpus/rtx-4090/prices.csv",
+    "/availability/",
     "/workloads/",
     "/workloads/fine-tuning/",
 ]
