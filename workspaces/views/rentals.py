@@ -1,7 +1,11 @@
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import BooleanField, F, Func, OuterRef
+from django.db.models.functions import JSONObject
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -12,6 +16,7 @@ from django.views.decorators.http import (
 
 import clock
 from billing import services as billing
+from catalog.asks import Place
 from catalog.models import Region
 from workspaces import services
 from workspaces.bill import bill
@@ -39,15 +44,31 @@ def list_workspaces(request: HttpRequest) -> HttpResponse:
     return render(request, "workspaces/list.html", context)
 
 
-def own_workspace(request: HttpRequest, workspace_id: UUID) -> Workspace:
+def own_workspace(request: HttpRequest, workspace_id: UUID, **more: Any) -> Any:
     assert request.user.is_authenticated
     workspaces = Workspace.objects.owned_by(request.user).with_names()
-    return get_object_or_404(workspaces, pk=workspace_id)
+    return get_object_or_404(workspaces.annotate(**more), pk=workspace_id)
+
+
+def _places() -> ArraySubquery:
+    """
+    Return the regions that were asked for, named, within the query of a workspace.
+    """
+    is_asked = Func(
+        F("slug"),
+        OuterRef("regions"),
+        template="%(expressions)s)",
+        arg_joiner=" = ANY(",
+        output_field=BooleanField(),
+    )
+    asked = Region.objects.filter(is_asked)
+    place = JSONObject(slug="slug", name="name", city="city")
+    return ArraySubquery(asked.order_by("name").values(place=place))
 
 
 @require_safe
 def show_workspace(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
-    workspace = own_workspace(request, workspace_id)
+    workspace = own_workspace(request, workspace_id, places=_places())
     at = clock.now()
     charges = bill(
         workspace,
@@ -66,7 +87,7 @@ def show_workspace(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
         "time_used": workspace.time_used(at),
         "hours_paid": workspace.hours_paid(),
         "interruption": _interruption(workspace, entries),
-        "regions": Region.objects.filter(slug__in=workspace.regions).order_by("name"),
+        "regions": [Place(**place) for place in workspace.places],
         "has_recipe": has_recipe(workspace),
         "keys": SshKey.objects.filter(user=workspace.user_id).order_by("added_at"),
         "is_simulated": settings.PROVISIONER == "simulated",
