@@ -3,12 +3,13 @@ People with fixed meaning: the renter owns what a test is about, the stranger ow
 nothing of it, staff run the site.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 import pytest
 from allauth.account.models import EmailAddress
 from django.test import Client
+from django.utils import translation
 from pytest_django import Settings
 
 from marketplace import services
@@ -25,6 +26,13 @@ MakePerson = Callable[..., User]
 def _mail_goes_to_the_outbox(settings: Settings) -> None:
     # Django's test runner puts a backend of its own in its place.
     settings.EMAIL_BACKEND = "post_office.EmailBackend"
+
+
+@pytest.fixture(autouse=True)
+def _english() -> Iterator[None]:
+    # A page in another language leaves its language active in the thread.
+    with translation.override("en"):
+        yield
 
 
 @pytest.fixture

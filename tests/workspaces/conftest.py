@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
-from django.utils import translation
 from djmoney.money import Money
 
 from billing.models import Wallet
@@ -32,13 +31,6 @@ ADDRESS = "root@10.0.0.7:22022"
 
 def usd(amount):
     return Money(Decimal(amount), "USD")
-
-
-@pytest.fixture(autouse=True)
-def english():
-    # A page in another language leaves its language active in the thread.
-    with translation.override("en"):
-        yield
 
 
 @pytest.fixture

@@ -150,13 +150,15 @@ class People:
         rental = rental or self.pick(lambda r: r.hold.is_open and not r.meters)
         if rental is None:
             return None
+        # Now and then for an hour more than the hold was made for: that is refused.
+        hours = rental.hours + (self.random.random() < 0.1)
         for index in range(len(rental.terms)):
-            self.start_part(rental, index)
+            self.start_part(rental, index, hours)
         return rental.id
 
-    def start_part(self, rental, index):
+    def start_part(self, rental, index, hours):
         rate, units, period = rental.terms[index]
-        end = self.at + rental.hours * HOUR
+        end = self.at + hours * HOUR
         fee_rate = Fraction(FEE_RATE)
         twin = model.Meter(rental.paces[index], fee_rate, self.at, end, self.at)
         with self.refused_alike(lambda: self.market.start(rental.hold, twin)):

@@ -15,7 +15,8 @@ FIRST = int(os.environ.get("SIMULATOR_FIRST", "0"))
 SEEDS = range(FIRST, FIRST + int(os.environ.get("SIMULATOR_SEEDS", "200")))
 STEPS = 25
 
-pytestmark = pytest.mark.django_db
+# Counting lines would take twice as long.
+pytestmark = [pytest.mark.django_db, pytest.mark.no_cover]
 
 
 def run(seed):
