@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
-from django.db.models import DecimalField, F, Func, Min, QuerySet, Sum
+from django.db.models import DecimalField, F, Func, Min, Q, QuerySet, Sum
 from djmoney.money import Money
 
 from catalog.models import Offer
@@ -26,6 +26,7 @@ _COLUMNS = (
     "region__slug",
     "region__name",
     "region__city",
+    "supplier_id",
     "supplier__name",
     "hourly_amount",
     "hourly_currency",
@@ -34,6 +35,7 @@ _COLUMNS = (
     "is_stale",
     "gpus_per_node",
     "listed_at",
+    "free_nodes",
 )
 
 
@@ -96,18 +98,53 @@ def best_asks(*, at: datetime, gpus: int | None = 1) -> dict[int, list[Ask]]:
     offers of its GPU in its region.
     """
     live = Offer.objects.live(at)
-    offers: QuerySet[Any] = live if gpus is None else live.of_size(gpus)
-    # The first of each place by a single pass over the offers, without sorting them.
-    places = offers.values("gpu_id", "region_id").annotate(
+    offers = live if gpus is None else live.of_size(gpus)
+    free = _firsts_of_places(offers)
+    rows = _rows(Offer.objects.with_price(at).filter(pk__in=free))
+    return _by_gpu(_ask(row, free_nodes=free[row.pk]) for row in rows)
+
+
+def best_and_own_asks(
+    *, supplier_id: int, at: datetime
+) -> tuple[dict[int, list[Ask]], dict[int, list[Ask]]]:
+    """
+    Return what `best_asks` returns for single GPUs, and all that a supplier asks.
+
+    The supplier's own asks count each offer alone, the stale ones among them last.
+    """
+    free = _firsts_of_places(Offer.objects.live(at).of_size(1))
+    own = Offer.objects.of_size(1).filter(supplier=supplier_id).listed(at)
+    priced = Offer.objects.with_price(at).fresh_first()
+    rows = list(_rows(priced.filter(Q(pk__in=free) | Q(pk__in=own))))
+    best = [_ask(row, free_nodes=free[row.pk]) for row in rows if row.pk in free]
+    named = [
+        _ask(row, free_nodes=row.free_nodes)
+        for row in rows
+        if row.supplier_id == supplier_id
+    ]
+    return _by_gpu(best), _by_gpu(named)
+
+
+def _firsts_of_places(offers: OfferQuerySet) -> dict[int, int]:
+    """
+    Return the key of the first offer of each GPU and region, and all free nodes there.
+
+    A single pass over the offers finds them, without sorting them.
+    """
+    places: QuerySet[Any] = offers.values("gpu_id", "region_id").annotate(
         free=Sum("free_nodes"), first=Min(_place_in_order())
     )
     firsts = places.order_by().values_list("first", "free")
-    free = {int(first[-1]): nodes for first, nodes in firsts}
-    rows = Offer.objects.with_price(at).filter(pk__in=free)
-    named: QuerySet[Any] = rows.values_list(*_COLUMNS, named=True)
-    asks = (_ask(row, free_nodes=free[row.pk]) for row in named)
+    return {int(first[-1]): nodes for first, nodes in firsts}
+
+
+def _rows(offers: QuerySet[Any]) -> QuerySet[Any]:
+    return offers.values_list(*_COLUMNS, named=True)
+
+
+def _by_gpu(asks: Iterable[Ask]) -> dict[int, list[Ask]]:
     found: dict[int, list[Ask]] = {}
-    for ask in sorted(asks, key=lambda ask: ask.price_order):
+    for ask in sorted(asks, key=lambda ask: (ask.is_stale, *ask.price_order)):
         found.setdefault(ask.gpu_id, []).append(ask)
     return found
 
@@ -139,8 +176,7 @@ def asks_of(offers: OfferQuerySet, *, at: datetime) -> list[Ask]:
 
     Offers without a price are left out.
     """
-    priced: QuerySet[Any] = offers.with_price(at).fresh_first()
-    rows = priced.values_list(*_COLUMNS, "free_nodes", named=True)
+    rows = _rows(offers.with_price(at).fresh_first())
     return [_ask(row, free_nodes=row.free_nodes) for row in rows]
 
 

@@ -10,12 +10,11 @@ from datetime import datetime
 from djmoney.money import Money
 
 from catalog import fit, inference
-from catalog.asks import Ask, asks_of, best_asks
+from catalog.asks import Ask, best_and_own_asks, best_asks
 from catalog.costs import PLANNING_WINDOWS, Cost, cost_window
 from catalog.models import (
     GpuModel,
     Method,
-    Offer,
     Workload,
     WorkloadBlock,
     WorkloadText,
@@ -170,8 +169,7 @@ def preview_guide(text: WorkloadText, *, at: datetime) -> Guide:
 
 
 def _guide(text: WorkloadText, *, at: datetime, others: list[WorkloadText]) -> Guide:
-    asks = best_asks(at=at)
-    reference = _reference(text.workload, at=at)
+    asks, reference = _asks(text.workload, at=at)
     blocks = _blocks(text)
     return Guide(
         workload=text.workload,
@@ -231,14 +229,16 @@ def _table(workload: Workload) -> list[GpuModel]:
     return [row.gpu for row in rows]
 
 
-def _reference(workload: Workload, *, at: datetime) -> dict[int, list[Ask]]:
-    if workload.example_supplier is None:
-        return {}
-    offers = Offer.objects.of_size(1).filter(supplier=workload.example_supplier)
-    found: dict[int, list[Ask]] = {}
-    for ask in asks_of(offers.listed(at), at=at):
-        found.setdefault(ask.gpu_id, []).append(ask)
-    return found
+def _asks(
+    workload: Workload, *, at: datetime
+) -> tuple[dict[int, list[Ask]], dict[int, list[Ask]]]:
+    """
+    Return the best asks, and those of the supplier whose price the guide works with.
+    """
+    supplier_id = workload.example_supplier_id
+    if supplier_id is None:
+        return best_asks(at=at), {}
+    return best_and_own_asks(supplier_id=supplier_id, at=at)
 
 
 def _example(
