@@ -53,6 +53,18 @@ def earnings(*, at: datetime) -> list[Earnings]:
     """
     Return every party's earnings that are not zero, by currency and party.
     """
+    rows = _accounts(at).exclude(balance=0).order_by("currency", "party")
+    return _earnings(rows)
+
+
+def earnings_of(*, party: str, at: datetime) -> list[Earnings]:
+    """
+    Return one party's earnings by currency, zero or not.
+    """
+    return _earnings(_accounts(at).filter(party=party).order_by("currency"))
+
+
+def _earnings(accounts: "QuerySet[Any]") -> list[Earnings]:
     known = set(BankAccount.objects.values_list("party", "currency"))
     return [
         Earnings(
@@ -62,7 +74,7 @@ def earnings(*, at: datetime) -> list[Earnings]:
             payable=_payable(account),
             has_bank_account=(account.party, account.currency) in known,
         )
-        for account in _accounts(at).exclude(balance=0).order_by("currency", "party")
+        for account in accounts
     ]
 
 

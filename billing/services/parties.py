@@ -1,0 +1,223 @@
+"""
+What one party that is paid, such as a supplier, may see and set of its own.
+
+A party is named by a string that only its owner understands, such as
+"supplier:everxcloud"; who may act for it is decided by the caller.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Case, DecimalField, F, Min, Q, QuerySet, Sum, Value, When
+from django.db.models.functions import TruncDate
+from django.utils.translation import gettext_lazy as _
+from djmoney.money import Money
+
+from billing.models import Account, BankAccount, Payout, Transfer
+from billing.services.payouts import EARNINGS, earnings_of
+
+LABELS = {
+    Transfer.Kind.USAGE: _("Hours billed"),
+    Transfer.Kind.CAPTURE: _("Charge"),
+    Transfer.Kind.REFUND: _("Refund"),
+    Transfer.Kind.PAYOUT: _("Payout"),
+    Transfer.Kind.PAYOUT_RETURN: _("Returned payout"),
+    Transfer.Kind.WRITE_OFF: _("Written off"),
+    Transfer.Kind.CORRECTION: _("Correction"),
+}
+ZERO = Value(Decimal(0), output_field=DecimalField())
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartyStanding:
+    """
+    What a party earned in all in one currency, what it has, and what left.
+
+    `held` is what it earned in the last seven days, `payable` what leaves with the next
+    run, `on_its_way` what a bank has not confirmed yet.
+    """
+
+    currency: str
+    earned: Money
+    balance: Money
+    held: Money
+    payable: Money
+    on_its_way: Money
+    paid: Money
+    bank_account: BankAccount | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartyLine:
+    """
+    What changed a party's balance for one reason in one UTC day.
+    """
+
+    at: datetime
+    kind: str
+    reference: str
+    amount: Money
+    balance: Money
+
+    @property
+    def label(self) -> str:
+        return str(LABELS.get(Transfer.Kind(self.kind), self.kind))
+
+    @property
+    def subject(self) -> tuple[str, str]:
+        """
+        Split what it was for into its kind and its name: ("workspace", "<uuid>").
+        """
+        kind, _colon, name = self.reference.partition(":")
+        return kind, name
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartyStatement:
+    """
+    The lines of a half-open period, in the order in which they happened.
+    """
+
+    opening: Money
+    closing: Money
+    money_in: Money
+    money_out: Money
+    lines: list[PartyLine]
+
+
+def standings_of(*, party: str, at: datetime) -> list[PartyStanding]:
+    """
+    Return how the party stands in each currency in which it has anything.
+    """
+    banks = {row.currency: row for row in bank_accounts_of(party=party)}
+    known = {str(row.balance.currency): row for row in earnings_of(party=party, at=at)}
+    earned = _sums(_credits(party))
+    paid = {
+        status: _sums(_payouts(party).filter(status=status))
+        for status in (Payout.Status.PENDING, Payout.Status.PAID)
+    }
+    return [
+        PartyStanding(
+            currency=code,
+            earned=Money(earned.get(code, 0), code),
+            balance=known[code].balance if code in known else Money(0, code),
+            held=known[code].held if code in known else Money(0, code),
+            payable=known[code].payable if code in known else Money(0, code),
+            on_its_way=Money(paid[Payout.Status.PENDING].get(code, 0), code),
+            paid=Money(paid[Payout.Status.PAID].get(code, 0), code),
+            bank_account=banks.get(code),
+        )
+        for code in settings.CURRENCIES
+        if code in known or code in banks
+    ]
+
+
+def payouts_of(*, party: str, limit: int = 100) -> list[Payout]:
+    """
+    Return the party's newest payouts.
+    """
+    return list(_payouts(party).order_by("-pk")[:limit])
+
+
+def statement_of_party(
+    *, party: str, currency: str, from_at: datetime, to_at: datetime
+) -> PartyStatement:
+    """
+    Return what changed the party's balance from `from_at` up to, not at, `to_at`.
+    """
+    account = Account.objects.filter(
+        kind=Account.Kind.PAYABLE, party=party, currency=currency
+    ).first()
+    nothing = Money(0, currency)
+    if account is None:
+        return PartyStatement(
+            opening=nothing, closing=nothing, money_in=nothing, money_out=nothing,
+            lines=[],
+        )  # fmt: skip
+    moves = Transfer.objects.filter(Q(debit=account) | Q(credit=account))
+    before = moves.filter(happened_at__lt=from_at).aggregate(sum=_change(account.pk))
+    opening = Money(before["sum"] or 0, currency)
+    within = moves.filter(happened_at__gte=from_at, happened_at__lt=to_at)
+    lines = list(_lines(account.pk, within, opening))
+    return PartyStatement(
+        opening=opening,
+        closing=lines[-1].balance if lines else opening,
+        money_in=sum((row.amount for row in lines if row.amount > nothing), nothing),
+        money_out=sum((row.amount for row in lines if row.amount < nothing), nothing),
+        lines=lines,
+    )
+
+
+def bank_accounts_of(*, party: str) -> list[BankAccount]:
+    """
+    Return where the party's payouts go, by currency.
+    """
+    return list(BankAccount.objects.filter(party=party).order_by("currency"))
+
+
+def set_bank_account(
+    *, party: str, currency: str, holder: str, number: str, bank_code: str
+) -> BankAccount:
+    """
+    Say where the party's payouts in a currency go; payouts made before keep theirs.
+    """
+    account, _is_new = BankAccount.objects.update_or_create(
+        party=party,
+        currency=currency,
+        defaults={"holder": holder, "number": number, "bank_code": bank_code},
+    )
+    return account
+
+
+def _payouts(party: str) -> QuerySet[Payout]:
+    return Payout.objects.filter(account__party=party)
+
+
+def _credits(party: str) -> QuerySet[Transfer]:
+    return Transfer.objects.filter(
+        credit__kind=Account.Kind.PAYABLE, credit__party=party, kind__in=EARNINGS
+    )
+
+
+def _sums(rows: QuerySet[Any]) -> dict[str, Decimal]:
+    sums = rows.order_by().values("currency").annotate(sum=Sum("amount"))
+    return {row["currency"]: row["sum"] for row in sums}
+
+
+def _change(account_id: int) -> Sum:
+    return Sum(
+        Case(
+            When(credit=account_id, then=F("amount")),
+            When(debit=account_id, then=-F("amount")),
+            default=ZERO,
+            output_field=DecimalField(),
+        )
+    )
+
+
+def _lines(
+    account_id: int, moves: QuerySet[Transfer], balance: Money
+) -> Iterable[PartyLine]:
+    """
+    Put what happened for one reason on one day together: a rental bills every hour.
+    """
+    rows: Any = (
+        moves.annotate(day=TruncDate("happened_at", tzinfo=UTC))
+        .values("day", "kind", "reference")
+        .annotate(at=Min("happened_at"), first=Min("pk"), amount=_change(account_id))
+        .order_by("day", "first")
+    )
+    for row in rows:
+        amount = Money(row["amount"], balance.currency)
+        balance += amount
+        yield PartyLine(
+            at=row["at"],
+            kind=row["kind"],
+            reference=row["reference"],
+            amount=amount,
+            balance=balance,
+        )
