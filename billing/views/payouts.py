@@ -17,6 +17,7 @@ from django.views.decorators.http import (
 )
 
 import clock
+from access import staff_only
 from billing.models import Payout
 from billing.payout_form import ReturnForm
 from billing.services.payouts import (
@@ -34,14 +35,9 @@ from csv_files import csv_lines
 HEADS = ["Holder", "Account", "Bank code", "Amount", "Currency", "Text"]
 
 
-def _require_staff(request: HttpRequest) -> None:
-    if not request.user.is_staff:
-        raise Http404
-
-
 @require_safe
+@staff_only
 def payouts(request: HttpRequest) -> HttpResponse:
-    _require_staff(request)
     now = clock.now()
     context = {
         "earnings": earnings(at=now),
@@ -53,8 +49,8 @@ def payouts(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
+@staff_only
 def run(request: HttpRequest) -> HttpResponse:
-    _require_staff(request)
     made = run_payouts(at=clock.now())
     text = ngettext(
         "%(count)d payout was made.", "%(count)d payouts were made.", len(made)
@@ -64,8 +60,8 @@ def run(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@staff_only
 def bank_file(request: HttpRequest, currency: str, week: str) -> HttpResponseBase:
-    _require_staff(request)
     try:
         day = parse_date(week)
     except ValueError:
@@ -82,8 +78,8 @@ def bank_file(request: HttpRequest, currency: str, week: str) -> HttpResponseBas
 
 
 @require_POST
+@staff_only
 def mark_paid(request: HttpRequest, payout_id: int) -> HttpResponse:
-    _require_staff(request)
     try:
         mark_payout_paid(payout_id=payout_id, at=clock.now())
     except Payout.DoesNotExist as error:
@@ -96,8 +92,8 @@ def mark_paid(request: HttpRequest, payout_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
 def send_back(request: HttpRequest, payout_id: int) -> HttpResponse:
-    _require_staff(request)
     payout = get_object_or_404(
         Payout.objects.standing().select_related("account"), pk=payout_id
     )

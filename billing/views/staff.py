@@ -2,11 +2,12 @@
 What staff see of the money.
 """
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 import clock
+from access import staff_only
 from billing.services import check_books
 from billing.services.books import events_for_person, totals
 from billing.services.meters import open_faults
@@ -14,9 +15,8 @@ from billing.services.rates import newest_rates
 
 
 @require_safe
+@staff_only
 def books(request: HttpRequest) -> HttpResponse:
-    if not request.user.is_staff:
-        raise Http404
     now = clock.now()
     context = {
         "faults": check_books(),

@@ -2,8 +2,6 @@
 Where staff write the guides: every text, its versions, the form, the preview.
 """
 
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 from django.conf import settings
@@ -20,27 +18,12 @@ from django.views.decorators.http import (
 )
 
 import clock
+from access import staff_only
 from catalog.forms.guides import GuideForms
 from catalog.guide_versions import content_of, publish_version, save_version
 from catalog.guides import preview_guide
 from catalog.models import Workload, WorkloadText
 from catalog.views.workloads import guide_context
-
-View = Callable[..., HttpResponse]
-
-
-def staff_only(view: View) -> View:
-    """
-    Answer everybody else as if the page did not exist.
-    """
-
-    @wraps(view)
-    def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
-        if not (request.user.is_active and request.user.is_staff):
-            raise Http404
-        return view(request, **kwargs)
-
-    return guarded
 
 
 @require_safe

@@ -2,35 +2,16 @@
 Pages that exist in the demo alone.
 """
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any
-
-from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from post_office.models import Email
 
-View = Callable[..., HttpResponse]
+from access import demo_only
 
 MAILS_SHOWN = 50
-
-
-def demo_only(view: View) -> View:
-    """
-    Answer as if the page did not exist, outside the demo.
-    """
-
-    @wraps(view)
-    def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
-        if not settings.DEMO:
-            raise Http404
-        return view(request, **kwargs)
-
-    return guarded
 
 
 @require_safe

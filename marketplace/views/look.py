@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 from djmoney.money import Money
 
-from marketplace.views.staff import staff_only
+from access import staff_only
 from money import AmountNotUnderstood, parse_amount
 
 METHODS = [("qlora", "QLoRA"), ("lora", "LoRA"), ("full", _("Full"))]

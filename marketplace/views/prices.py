@@ -20,6 +20,7 @@ from django.views.decorators.http import (
 )
 
 import clock
+from access import staff_only
 from catalog import price_files
 from catalog import services as catalog
 from catalog.forms.prices import ChangeForm, PriceFileForm, read_cells
@@ -29,7 +30,6 @@ from catalog.price_grid import read_grid
 from catalog.price_plans import Outcome, PricePlan, plan_prices
 from marketplace import tasks
 from marketplace.price_effects import effects_of
-from marketplace.views.staff import staff_only
 
 LINES_SHOWN = 100
 FILTERS = {"gpu": GpuModel, "supplier": Supplier, "region": Region}

@@ -1,34 +1,14 @@
-from collections.abc import Callable
-from functools import wraps
-from typing import Any
-
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 import clock
+from access import demo_only, staff_only
 from marketplace import services, tasks
 from marketplace.forms import ClockForm, OpeningForm, PauseForm
 from marketplace.models import Launch, LaunchEvent, Match
-from marketplace.views.demo import demo_only
-
-View = Callable[..., HttpResponse]
-
-
-def staff_only(view: View) -> View:
-    """
-    Answer everybody else as if the page did not exist.
-    """
-
-    @wraps(view)
-    def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
-        if not (request.user.is_active and request.user.is_staff):
-            raise Http404
-        return view(request, **kwargs)
-
-    return guarded
 
 
 @require_safe

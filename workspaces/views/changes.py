@@ -21,6 +21,7 @@ from workspaces import services
 from workspaces.forms.changes import ExtendForm, ResumeForm, SeenEndForm
 from workspaces.models import Workspace
 from workspaces.outlook import cost_of_longer
+from workspaces.views.acting import act
 from workspaces.views.rentals import own_workspace
 
 
@@ -129,14 +130,6 @@ def resume(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
 def give_up(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
     assert request.user.is_authenticated
     workspace = own_workspace(request, workspace_id)
-    try:
-        services.give_up_resume(
-            workspace_id=workspace.pk, actor=request.user, at=clock.now()
-        )
-    except services.IllegalMove as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(
-            request, _("It no longer waits. What was held for it is back.")
-        )
+    done = _("It no longer waits. What was held for it is back.")
+    act(request, services.give_up_resume, done=done, workspace_id=workspace.pk)
     return redirect(workspace)

@@ -2,7 +2,6 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.contrib import messages
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import BooleanField, F, Func, OuterRef
 from django.db.models.functions import JSONObject
@@ -26,6 +25,7 @@ from workspaces.outlook import if_stopped
 from workspaces.recipes.commands import has_recipe
 from workspaces.states import OVER
 from workspaces.timeline import Entry, timeline
+from workspaces.views.acting import act
 
 
 @require_safe
@@ -109,16 +109,8 @@ def cancel(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
     assert request.user.is_authenticated
     workspace = own_workspace(request, workspace_id)
     if request.method == "POST":
-        try:
-            services.cancel_workspace(
-                workspace_id=workspace.pk, actor=request.user, at=clock.now()
-            )
-        except services.IllegalMove as error:
-            messages.error(request, str(error))
-        else:
-            messages.success(
-                request, _("Cancelled. The whole hold is back in your wallet.")
-            )
+        done = _("Cancelled. The whole hold is back in your wallet.")
+        act(request, services.cancel_workspace, done=done, workspace_id=workspace.pk)
         return redirect(workspace)
     if not workspace.can_be_cancelled:
         return redirect(workspace)
@@ -131,28 +123,21 @@ def cancel(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
 def stop(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
     assert request.user.is_authenticated
     workspace = own_workspace(request, workspace_id)
-    at = clock.now()
     form = StopForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
-        try:
-            services.stop_workspace(
-                workspace_id=workspace.pk,
-                actor=request.user,
-                at=at,
-                **form.cleaned_data,
-            )
-        except (services.IllegalMove, services.NothingToKeep) as error:
-            messages.error(request, str(error))
-        else:
-            messages.success(
-                request, _("Stopped, and billed to the second. The rest came back.")
-            )
+        act(
+            request,
+            services.stop_workspace,
+            done=_("Stopped, and billed to the second. The rest came back."),
+            workspace_id=workspace.pk,
+            **form.cleaned_data,
+        )
         return redirect(workspace)
     if not workspace.can_be_stopped:
         return redirect(workspace)
     hold = billing.hold_of(hold_id=workspace.hold_id)
     meters = billing.meters_of(hold_id=workspace.hold_id)
-    outlook = if_stopped(workspace, hold=hold, meters=meters, at=at)
+    outlook = if_stopped(workspace, hold=hold, meters=meters, at=clock.now())
     context = {"workspace": workspace, "outlook": outlook, "form": form}
     status = 422 if form.is_bound else 200
     return render(request, "workspaces/stop.html", context, status=status)
@@ -163,16 +148,8 @@ def delete(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
     assert request.user.is_authenticated
     workspace = own_workspace(request, workspace_id)
     if request.method == "POST":
-        try:
-            services.delete_data(
-                workspace_id=workspace.pk, actor=request.user, at=clock.now()
-            )
-        except services.IllegalMove as error:
-            messages.error(request, str(error))
-        else:
-            messages.success(
-                request, _("The data are deleted. What was left has come back.")
-            )
+        done = _("The data are deleted. What was left has come back.")
+        act(request, services.delete_data, done=done, workspace_id=workspace.pk)
         return redirect(workspace)
     if not workspace.can_delete_data:
         return redirect(workspace)

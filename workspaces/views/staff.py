@@ -3,38 +3,25 @@ What staff do by hand: confirm starts, note interruptions, look into what differ
 """
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.forms import Form
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 import clock
+from access import staff_only
 from workspaces import services
 from workspaces.forms.staff import FailureForm, InterruptionForm, NoteForm, StartForm
 from workspaces.models import Discrepancy, SshKey, State, Workspace
 from workspaces.states import STARTING
+from workspaces.views.acting import act
 
-View = Callable[..., HttpResponse]
 CLOSED_SHOWN = 20
-
-
-def staff_only(view: View) -> View:
-    """
-    Answer everybody else as if the page did not exist.
-    """
-
-    @wraps(view)
-    def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
-        if not (request.user.is_active and request.user.is_staff):
-            raise Http404
-        return view(request, **kwargs)
-
-    return guarded
 
 
 @require_safe
@@ -54,60 +41,71 @@ def machines(request: HttpRequest) -> HttpResponse:
 @staff_only
 def start(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
     workspace = _in_state(workspace_id, State.PROVISIONING)
-    form = StartForm(request.POST if request.method == "POST" else None)
-    if form.is_valid():
-        return _act(
-            request,
-            services.start_workspace,
-            _("Started: the renter sees how to connect, and the clock runs."),
-            workspace_id=workspace.pk,
-            address=form.cleaned_data["address"],
-            host_key=form.cleaned_data["host_key"],
-        )
-    context = {
-        "workspace": workspace,
-        "form": form,
-        "failure_form": FailureForm(),
-        "keys": SshKey.objects.filter(user=workspace.user_id).order_by("added_at"),
-    }
-    status = 422 if form.is_bound else 200
-    return render(request, "workspaces/staff/start.html", context, status=status)
+    keys = SshKey.objects.filter(user=workspace.user_id).order_by("added_at")
+    return _confirm(
+        request,
+        workspace,
+        services.start_workspace,
+        template="workspaces/staff/start.html",
+        form=StartForm(_posted(request)),
+        tells=("address", "host_key"),
+        done=_("Started: the renter sees how to connect, and the clock runs."),
+        context={"failure_form": FailureForm(), "keys": keys},
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def fail(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
-    workspace = _in_state(workspace_id, State.PROVISIONING)
-    form = FailureForm(request.POST if request.method == "POST" else None)
-    if form.is_valid():
-        return _act(
-            request,
-            services.fail_workspace,
-            _("Noted: the node is free again, and the renter is not charged."),
-            workspace_id=workspace.pk,
-            reason=form.cleaned_data["reason"],
-        )
-    status = 422 if form.is_bound else 200
-    context = {"workspace": workspace, "form": form}
-    return render(request, "workspaces/staff/fail.html", context, status=status)
+    return _confirm(
+        request,
+        _in_state(workspace_id, State.PROVISIONING),
+        services.fail_workspace,
+        template="workspaces/staff/fail.html",
+        form=FailureForm(_posted(request)),
+        tells=("reason",),
+        done=_("Noted: the node is free again, and the renter is not charged."),
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def interrupt(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
-    workspace = _in_state(workspace_id, State.RUNNING)
-    form = InterruptionForm(request.POST if request.method == "POST" else None)
+    return _confirm(
+        request,
+        _in_state(workspace_id, State.RUNNING),
+        services.interrupt_workspace,
+        template="workspaces/staff/interrupt.html",
+        form=InterruptionForm(_posted(request)),
+        tells=("code", "reason", "is_withdrawn"),
+        done=_("Interrupted: its last hour is free, and it waits for another node."),
+    )
+
+
+def _confirm(
+    request: HttpRequest,
+    workspace: Workspace,
+    verb: Callable[..., Any],
+    *,
+    template: str,
+    form: Form,
+    tells: tuple[str, ...],
+    done: str,
+    context: dict[str, Any] | None = None,
+) -> HttpResponse:
+    """
+    Do with a workspace what the named fields of a valid form tell, or show the form.
+    """
     if form.is_valid():
-        return _act(
-            request,
-            services.interrupt_workspace,
-            _("Interrupted: its last hour is free, and it waits for another node."),
-            workspace_id=workspace.pk,
-            **form.cleaned_data,
-        )
-    status = 422 if form.is_bound else 200
-    context = {"workspace": workspace, "form": form}
-    return render(request, "workspaces/staff/interrupt.html", context, status=status)
+        told = {name: form.cleaned_data[name] for name in tells}
+        act(request, verb, done=done, workspace_id=workspace.pk, **told)
+        return redirect("workspaces:machines")
+    return render(
+        request,
+        template,
+        {"workspace": workspace, "form": form, **(context or {})},
+        status=422 if form.is_bound else 200,
+    )
 
 
 def _in_state(workspace_id: UUID, state: State) -> Workspace:
@@ -117,16 +115,8 @@ def _in_state(workspace_id: UUID, state: State) -> Workspace:
     return get_object_or_404(workspaces, pk=workspace_id, state=state)
 
 
-def _act(
-    request: HttpRequest, verb: Callable[..., Any], done: str, **told: Any
-) -> HttpResponse:
-    try:
-        verb(actor=request.user, at=clock.now(), **told)
-    except services.IllegalMove as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(request, done)
-    return redirect("workspaces:machines")
+def _posted(request: HttpRequest) -> QueryDict | None:
+    return request.POST if request.method == "POST" else None
 
 
 @require_safe
@@ -148,7 +138,7 @@ def differences(request: HttpRequest) -> HttpResponse:
 def close_difference(request: HttpRequest, discrepancy_id: int) -> HttpResponse:
     assert request.user.is_authenticated
     row = get_object_or_404(Discrepancy, pk=discrepancy_id)
-    form = NoteForm(request.POST if request.method == "POST" else None)
+    form = NoteForm(_posted(request))
     if form.is_valid():
         services.close_discrepancy(
             discrepancy_id=row.pk,
