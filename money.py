@@ -106,6 +106,14 @@ def parse_amount(text: str) -> Decimal:
     return amount
 
 
+def plain(amount: Decimal) -> str:
+    """
+    Write an amount as machines read it: with a point and two decimals or more.
+    """
+    whole, _, fraction = f"{amount:f}".partition(".")
+    return f"{whole}.{fraction.rstrip('0').ljust(2, '0')}"
+
+
 def split(amount: Decimal, parts: int) -> list[Decimal]:
     """
     Split an amount of whole cents into `parts` that add up to it again.

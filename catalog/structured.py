@@ -3,7 +3,6 @@ What pages say of themselves to search engines: schema.org descriptions, as plai
 """
 
 from collections.abc import Iterable
-from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
@@ -13,6 +12,7 @@ from django.utils.translation import gettext as _
 from catalog.asks import Ask
 from catalog.guides import Guide, ShortlistItem
 from catalog.models import GpuModel, WorkloadBlock
+from money import plain
 
 CONTEXT = "https://schema.org"
 # UN/CEFACT's code of an hour.
@@ -130,7 +130,7 @@ def _product(gpu: GpuModel, asks: Iterable[Ask]) -> dict[str, Any]:
 
 
 def _offer(ask: Ask, *, here: str) -> dict[str, Any]:
-    price = {"price": _plain(ask.rate.amount), "priceCurrency": ask.rate.currency.code}
+    price = {"price": plain(ask.rate.amount), "priceCurrency": ask.rate.currency.code}
     stock = "LimitedAvailability" if ask.is_few else "InStock"
     return {
         "@type": "Offer",
@@ -147,11 +147,3 @@ def _offer(ask: Ask, *, here: str) -> dict[str, Any]:
         "areaServed": ask.region.name,
         "seller": {"@type": "Organization", "name": ask.supplier},
     }
-
-
-def _plain(amount: Decimal) -> str:
-    """
-    Write a price with a point and at least two decimals, as machines read it.
-    """
-    whole, _, fraction = f"{amount:f}".partition(".")
-    return f"{whole}.{fraction.rstrip('0').ljust(2, '0')}"

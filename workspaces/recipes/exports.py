@@ -4,52 +4,15 @@ The same job as a dstack task and as a SkyPilot task, so that it runs anywhere.
 The files are written by PyYAML alone: whatever was typed stays one value in them.
 """
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 import yaml
 
-from catalog.models import GpuModel
+from catalog.tool_names import dstack_name, skypilot_name
 from workspaces.models import Workspace
 from workspaces.recipes.commands import recipe_of
 
-# By slug: what dstack (gpuhunt) and SkyPilot call a card that they do not call by its
-# label without spaces.
-DSTACK_NAMES = {
-    "rtx-a4000": "A4000",
-    "rtx-a5000": "A5000",
-    "rtx-a6000": "A6000",
-    "rtx-6000-ada": "RTX6000Ada",
-    "rtx-pro-6000-blackwell": "RTXPRO6000",
-    "a100-pcie-40": "A100",
-    "a100-sxm-40": "A100",
-    "a100-pcie-80": "A100",
-    "a100-sxm-80": "A100",
-    "h100-pcie": "H100",
-    "h100-sxm": "H100",
-    "h100-nvl": "H100NVL",
-    "gh200-96": "GH200",
-    "v100-sxm2-16": "V100",
-    "v100-sxm2-32": "V100",
-}
-SKYPILOT_NAMES = {
-    "rtx-a4000": "RTXA4000",
-    "rtx-a5000": "RTXA5000",
-    "rtx-a6000": "RTXA6000",
-    "rtx-6000-ada": "RTX6000-Ada",
-    "rtx-pro-6000-blackwell": "RTXPRO6000",
-    "a100-pcie-40": "A100",
-    "a100-sxm-40": "A100",
-    "a100-pcie-80": "A100-80GB",
-    "a100-sxm-80": "A100-80GB",
-    "h100-pcie": "H100",
-    "h100-sxm": "H100",
-    "h100-nvl": "H100-NVL",
-    "gh200-96": "GH200",
-    "v100-sxm2-16": "V100",
-    "v100-sxm2-32": "V100-32GB",
-}
 # These are sold with different memory under one name.
 SEVERAL_SIZES = {"A100", "V100"}
 
@@ -73,7 +36,7 @@ def dstack_task(workspace: Workspace) -> dict[str, Any]:
     Return the configuration of a dstack task (`dstack apply -f …`).
     """
     variables, commands = recipe_of(workspace)
-    name = _name(workspace.gpu, DSTACK_NAMES)
+    name = dstack_name(slug=workspace.gpu.slug, label=workspace.gpu.label)
     gpu: dict[str, Any] = {"name": name, "count": workspace.gpus}
     if name in SEVERAL_SIZES:
         gpu["memory"] = f"{int(workspace.gpu.memory_gb)}GB"
@@ -96,7 +59,11 @@ def skypilot_task(workspace: Workspace) -> dict[str, Any]:
     return {
         "name": _task_name(workspace),
         "resources": {
-            "accelerators": {_name(workspace.gpu, SKYPILOT_NAMES): workspace.gpus},
+            "accelerators": {
+                skypilot_name(
+                    slug=workspace.gpu.slug, label=workspace.gpu.label
+                ): workspace.gpus
+            },
             "disk_size": workspace.storage_gb,
             "image_id": f"docker:{workspace.image.reference}",
         },
@@ -130,7 +97,3 @@ def as_yaml(workspace: Workspace, tool: str) -> str:
 
 def _task_name(workspace: Workspace) -> str:
     return f"corehour-{workspace.code.lower()}"
-
-
-def _name(gpu: GpuModel, names: dict[str, str]) -> str:
-    return names.get(gpu.slug) or re.sub(r"[^A-Za-z0-9]", "", gpu.label)
