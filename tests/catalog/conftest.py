@@ -6,8 +6,8 @@ import pytest
 from djmoney.money import Money
 
 from billing.services.rates import load_rates
-from catalog.loading import load_catalog
 from catalog.models import GpuModel, Offer, OfferPrice, Region, Supplier
+from tests.catalog_copy import put_catalog
 
 # Ninety days after GPURento's prices, so that they are stale.
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -23,7 +23,7 @@ def catalog(db: None, now: datetime) -> None:
     """
     The catalog of the data files, loaded at `now`.
     """
-    load_catalog(at=now)
+    put_catalog(at=now)
 
 
 @pytest.fixture

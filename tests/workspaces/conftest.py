@@ -16,9 +16,9 @@ from billing.models import Wallet
 from billing.services import hold_of, wallets_of
 from billing.services.rates import load_rates
 from catalog import services as catalog_services
-from catalog.loading import load_catalog
 from catalog.models import BaseModel, GpuModel, Image, Offer, StoragePlan
 from tests.billing.conftest import books, pay  # noqa: F401
+from tests.catalog_copy import put_catalog
 from workspaces import services
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -35,7 +35,7 @@ def usd(amount):
 
 @pytest.fixture
 def catalog(db):
-    load_catalog(at=NOON)
+    put_catalog(at=NOON)
 
 
 @pytest.fixture
