@@ -5,13 +5,11 @@ An offer is named by the slugs of its supplier, GPU and region and by the size o
 node. What is written can be read again and changes nothing.
 """
 
-import csv
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
-from io import StringIO
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -21,21 +19,14 @@ from djmoney.money import Money
 
 from catalog.models import GpuModel, Offer, OfferPrice, Region, Supplier
 from catalog.price_plans import Line
+from catalog.uploads import read_rows
 from csv_files import csv_lines, unguarded
 
 KEY = ("supplier", "gpu", "region", "gpus_per_node")
 COLUMNS = (*KEY, "hourly_price", "currency", "valid_from", "reason")
 MUST_HAVE = (*KEY, "hourly_price", "currency")
-MOST_LINES = 20_000
-MOST_BYTES = 2_000_000
 MOST_LETTERS = 200
 AMOUNT = re.compile(r"\d{1,7}(\.\d{1,6})?", re.ASCII)
-
-
-class FileRefused(Exception):
-    """
-    A file is none that prices can be read from; the message says why.
-    """
 
 
 class Known(NamedTuple):
@@ -49,39 +40,13 @@ class Known(NamedTuple):
     offers: Mapping[tuple[str, str, str, int], int]
 
 
-def decode(content: bytes) -> str:
-    """
-    Return the text of an uploaded file.
-
-    :raises FileRefused: if it is too large or not UTF-8
-    """
-    if len(content) > MOST_BYTES:
-        raise FileRefused(_("The file is larger than 2 MB. Divide it."))
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FileRefused(
-            _("The file is not UTF-8. Save it as “CSV UTF-8”.")
-        ) from error
-    if "\0" in text:
-        raise FileRefused(_("This is not a CSV file."))
-    return text
-
-
 def read_lines(text: str) -> list[Line]:
     """
     Return what each line of a file wants; a line that cannot be read says why.
 
     :raises FileRefused: if columns are missing, or there are no lines or too many
     """
-    try:
-        rows = list(_rows(text))
-    except csv.Error as error:
-        raise FileRefused(_("This is not a CSV file.")) from error
-    if not rows:
-        raise FileRefused(_("The file has no lines below its head."))
-    if len(rows) > MOST_LINES:
-        raise FileRefused(_("The file has more than 20,000 lines. Divide it."))
+    rows = read_rows(text, must_have=MUST_HAVE)
     known = _known()
     return [_Reader(number, row, known).line() for number, row in rows]
 
@@ -117,27 +82,6 @@ def _prices_of_offers(at: datetime) -> dict[int, list[tuple[Any, ...]]]:
     for offer_id, amount, *rest in rows:
         found.setdefault(offer_id, []).append((amount.normalize(), *rest))
     return found
-
-
-def _rows(text: str) -> Iterator[tuple[int, dict[str | None, Any]]]:
-    reader: csv.DictReader[Any] = csv.DictReader(StringIO(text), strict=True)
-    heads = [head.strip() for head in reader.fieldnames or []]
-    reader.fieldnames = heads
-    _check_heads(heads)
-    for row in reader:
-        yield reader.line_num, row
-
-
-def _check_heads(heads: list[str]) -> None:
-    if len(heads) == 1 and ";" in heads[0]:
-        raise FileRefused(
-            _("The columns are divided by semicolons. Save the file with commas.")
-        )
-    if missing := [name for name in MUST_HAVE if name not in heads]:
-        raise FileRefused(
-            _("These columns are missing in the first line: %(names)s.")
-            % {"names": ", ".join(missing)}
-        )
 
 
 def _known() -> Known:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from djmoney.money import Money
 
-from catalog import price_files
+from catalog import price_files, uploads
 from catalog.models import OfferPrice
 from catalog.price_grid import typed
 from catalog.price_plans import Line
@@ -64,11 +64,11 @@ class PriceFileForm(forms.Form):
         """
         file = self.cleaned_data["file"]
         self.name = str(file.name)
-        if file.size > price_files.MOST_BYTES:
+        if file.size > uploads.MOST_BYTES:
             raise forms.ValidationError(_("The file is larger than 2 MB. Divide it."))
         try:
-            return price_files.decode(file.read())
-        except price_files.FileRefused as refusal:
+            return uploads.decode(file.read())
+        except uploads.FileRefused as refusal:
             raise forms.ValidationError(str(refusal)) from refusal
 
 

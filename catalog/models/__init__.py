@@ -1,6 +1,7 @@
 from catalog.models.alerts import StockAlert
 from catalog.models.guides import Workload, WorkloadBlock, WorkloadGpu, WorkloadText
 from catalog.models.hardware import GpuModel, Region
+from catalog.models.listings import Listing, NodeFile
 from catalog.models.offers import Offer, OfferPrice, Supplier
 from catalog.models.price_files import PriceFile
 from catalog.models.software import BaseModel, Image, Method, StoragePlan
@@ -9,7 +10,9 @@ __all__ = [
     "BaseModel",
     "GpuModel",
     "Image",
+    "Listing",
     "Method",
+    "NodeFile",
     "Offer",
     "OfferPrice",
     "PriceFile",

@@ -99,7 +99,7 @@ def keep_file(*, name: str, content: str, actor: "User", at: datetime) -> PriceF
     """
     Keep an uploaded file of prices so that it can be looked at and then applied.
 
-    :raises catalog.price_files.FileRefused: if it is no file of prices
+    :raises catalog.uploads.FileRefused: if it is no file of prices
     """
     read_lines(content)
     return PriceFile.objects.create(

@@ -21,7 +21,7 @@ from django.views.decorators.http import (
 
 import clock
 from access import staff_only
-from catalog import price_files
+from catalog import price_files, uploads
 from catalog import services as catalog
 from catalog.forms.prices import ChangeForm, PriceFileForm, read_cells
 from catalog.models import GpuModel, OfferPrice, PriceFile, Region, Supplier
@@ -142,7 +142,7 @@ def upload_prices(request: HttpRequest) -> HttpResponse:
                 actor=request.user,
                 at=clock.now(),
             )
-        except price_files.FileRefused as refusal:
+        except uploads.FileRefused as refusal:
             form.add_error("file", str(refusal))
         else:
             return redirect("marketplace:staff_price_file", file_id=file.pk)

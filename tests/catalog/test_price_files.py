@@ -13,9 +13,10 @@ from django.test.utils import CaptureQueriesContext
 from djmoney.money import Money
 
 from catalog.models import GpuModel, Offer, OfferPrice, Region, Supplier
-from catalog.price_files import FileRefused, decode, read_lines, written_lines
+from catalog.price_files import read_lines, written_lines
 from catalog.price_plans import Outcome, plan_prices
 from catalog.services import set_prices
+from catalog.uploads import FileRefused, decode
 
 HEAD = "supplier,gpu,region,gpus_per_node,hourly_price,currency,valid_from,reason\n"
 KEY = "acme,test-gpu,eu-north,1"
@@ -189,7 +190,7 @@ def test_refuses_what_is_no_file_of_prices(db, text, why):
 
 
 def test_refuses_more_lines_than_it_says(db, monkeypatch):
-    monkeypatch.setattr("catalog.price_files.MOST_LINES", 1)
+    monkeypatch.setattr("catalog.uploads.MOST_LINES", 1)
 
     with pytest.raises(FileRefused, match="more than 20,000 lines"):
         read_lines(HEAD + f"{KEY},0.41,USD,,\n" * 2)

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 import clock
-from catalog import price_files, services
+from catalog import price_files, services, uploads
 from catalog.price_plans import Outcome, PricePlan, plan_prices
 
 
@@ -24,10 +24,8 @@ class Command(BaseCommand):
         """
         at = clock.now()
         try:
-            lines = price_files.read_lines(
-                price_files.decode(options["file"].read_bytes())
-            )
-        except (OSError, price_files.FileRefused) as error:
+            lines = price_files.read_lines(uploads.decode(options["file"].read_bytes()))
+        except (OSError, uploads.FileRefused) as error:
             raise CommandError(str(error)) from error
         try:
             plan = (

@@ -1,0 +1,357 @@
+"""
+Reads and writes a supplier's nodes as CSV: one line is one kind of node in one region.
+
+A line is found by the slugs of its GPU and region and by the size of its node, so a
+file that is read again changes nothing. What a file does not name stays as it is.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from djmoney.money import Money
+
+from catalog.models import GpuModel, Offer, Region
+from catalog.price_bounds import Medians, PriceRefused, recent_medians
+from catalog.price_plans import Outcome
+from catalog.services.listings import KEY, MACHINE, Nodes, check_ask
+from catalog.uploads import read_rows
+from csv_files import csv_lines, unguarded
+
+COLUMNS = (
+    "gpu",
+    "region",
+    "gpus_per_node",
+    "nodes",
+    "cpu_cores",
+    "ram_gb",
+    "disk_gb",
+    "network_gbps",
+    "cuda_version",
+    "ask",
+    "currency",
+    "floor",
+    "until",
+)
+MAY_BE_EMPTY = ("cuda_version", "floor", "until")
+LIMITS = {
+    "gpus_per_node": (1, 16),
+    "nodes": (1, 10_000),
+    "cpu_cores": (1, 1024),
+    "ram_gb": (1, 100_000),
+    "disk_gb": (1, 1_000_000),
+}
+MOST_NETWORK = 1600
+PRICE = re.compile(r"\d{1,7}(\.\d{1,6})?", re.ASCII)
+CUDA = re.compile(r"\d{1,2}\.\d{1,2}", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeLine:
+    """
+    What a line of a file wants; one that cannot be read says so in `fault`.
+    """
+
+    number: int
+    label: str
+    wanted: Nodes | None = None
+    fault: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedNodes:
+    """
+    What becomes of a line: `changes` are what it changes, as text before and after.
+    """
+
+    line: NodeLine
+    outcome: Outcome
+    offer_id: int | None = None
+    changes: list[tuple[str, str, str]] = field(default_factory=list)
+    refusal: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodePlan:
+    """
+    What becomes of all lines of a file, in their order.
+    """
+
+    rows: list[PlannedNodes]
+    counts: Counter[Outcome] = field(init=False)
+
+    def __post_init__(self) -> None:
+        counts = Counter(row.outcome for row in self.rows)
+        object.__setattr__(self, "counts", counts)
+
+    @property
+    def written(self) -> list[PlannedNodes]:
+        return [
+            row for row in self.rows if row.outcome in {Outcome.ADDED, Outcome.CHANGED}
+        ]
+
+    @property
+    def can_be_saved(self) -> bool:
+        return bool(self.written) and not self.counts[Outcome.REFUSED]
+
+    @property
+    def digest(self) -> str:
+        """
+        Name what was looked at: the same lines on the same listings give the same.
+        """
+        told = "\n".join(f"{row}" for row in self.rows)
+        return hashlib.sha256(told.encode()).hexdigest()
+
+
+def read_nodes(text: str) -> list[NodeLine]:
+    """
+    Return what each line of a file wants; a line that cannot be read says why.
+
+    :raises catalog.uploads.FileRefused: if columns are missing, or there are no lines
+    """
+    rows = read_rows(text, must_have=COLUMNS)
+    gpus = dict(GpuModel.objects.values_list("slug", "pk"))
+    regions = dict(Region.objects.values_list("slug", "pk"))
+    return [_read(number, row, gpus, regions) for number, row in rows]
+
+
+def plan_nodes(
+    lines: Sequence[NodeLine], *, supplier_id: int, at: datetime
+) -> NodePlan:
+    """
+    Say what becomes of each line at `at`, and why if it cannot be.
+    """
+    known = {_key_of(offer): offer for offer in listed_offers(supplier_id, at=at)}
+    gpu_ids = {line.wanted.gpu_id for line in lines if line.wanted}
+    medians = recent_medians(gpu_ids=gpu_ids, at=at)
+    first: dict[tuple[int, int, int], int] = {}
+    rows = []
+    for line in lines:
+        if line.wanted is None:
+            rows.append(_refused(line, line.fault))
+            continue
+        earlier = first.setdefault(line.wanted.key, line.number)
+        if earlier != line.number:
+            fault = _("Line %(number)s is about these nodes already.")
+            rows.append(_refused(line, fault % {"number": earlier}))
+            continue
+        offer = known.get(line.wanted.key)
+        rows.append(_planned(line, line.wanted, offer, medians, at))
+    return NodePlan(rows=rows)
+
+
+def written_nodes(*, supplier_id: int, at: datetime) -> Iterator[str]:
+    """
+    Yield a supplier's listings as the CSV that can be read again.
+    """
+    offers = listed_offers(supplier_id, at=at)
+    rows = [[*_cells(nodes_of(offer), offer).values()] for offer in offers]
+    return csv_lines(COLUMNS, rows)
+
+
+def listed_offers(supplier_id: int, *, at: datetime) -> list[Any]:
+    """
+    Return the offers that a supplier lists or pauses, with listing, names and price.
+    """
+    offers = Offer.objects.filter(
+        supplier=supplier_id, listing__isnull=False, listing__removed_at=None
+    )
+    rows = offers.select_related("listing", "gpu", "region").with_price(at)
+    return list(rows.order_by("gpu__label", "region__slug", "gpus_per_node"))
+
+
+def nodes_of(offer: Any) -> Nodes:
+    """
+    Return what a supplier said of an offer that was read by `listed_offers`.
+    """
+    listing = offer.listing
+    return Nodes(
+        **{name: getattr(offer, name) for name in KEY},
+        **{name: getattr(listing, name) for name in MACHINE},
+        nodes=offer.nodes,
+        ask=Money(offer.hourly_amount, offer.hourly_currency),
+        floor=listing.floor_amount,
+        available_until=offer.available_until,
+    )
+
+
+def end_of(day: date | None) -> datetime | None:
+    """
+    Return the end of the last day, in UTC; None stays None.
+    """
+    if day is None:
+        return None
+    return datetime.combine(day + timedelta(days=1), time(), UTC)
+
+
+def last_day(until: datetime | None) -> date | None:
+    """
+    Return the last day of what ends at `until`, in UTC.
+    """
+    return (until.astimezone(UTC) - timedelta(seconds=1)).date() if until else None
+
+
+def _key_of(offer: Any) -> tuple[int, int, int]:
+    return offer.gpu_id, offer.region_id, offer.gpus_per_node
+
+
+def _refused(line: NodeLine, refusal: str) -> PlannedNodes:
+    return PlannedNodes(line=line, outcome=Outcome.REFUSED, refusal=refusal)
+
+
+def _planned(
+    line: NodeLine, wanted: Nodes, offer: Any, medians: Medians, at: datetime
+) -> PlannedNodes:
+    before = nodes_of(offer) if offer else None
+    if before is not None and before == wanted:
+        return PlannedNodes(line=line, outcome=Outcome.UNCHANGED, offer_id=offer.pk)
+    if wanted.available_until is not None and wanted.available_until <= at:
+        return _refused(line, _("The last day is over already."))
+    try:
+        check_ask(wanted, at=at, medians=medians)
+    except PriceRefused as refusal:
+        return _refused(line, str(refusal))
+    if before is None:
+        return PlannedNodes(line=line, outcome=Outcome.ADDED)
+    if before.ask.currency != wanted.ask.currency:
+        fault = _("These nodes are priced in %(code)s. Remove them to change that.")
+        return _refused(line, fault % {"code": before.ask.currency.code})
+    old, new = _cells(before, offer), _cells(wanted, offer)
+    changes = [
+        (name, old[name], new[name]) for name in COLUMNS if old[name] != new[name]
+    ]
+    return PlannedNodes(
+        line=line, outcome=Outcome.CHANGED, offer_id=offer.pk, changes=changes
+    )
+
+
+def _cells(nodes: Nodes, offer: Any) -> dict[str, str]:
+    until = last_day(nodes.available_until)
+    return {
+        "gpu": offer.gpu.slug,
+        "region": offer.region.slug,
+        "gpus_per_node": f"{nodes.gpus_per_node}",
+        "nodes": f"{nodes.nodes}",
+        "cpu_cores": f"{nodes.cpu_cores}",
+        "ram_gb": f"{nodes.ram_gb}",
+        "disk_gb": f"{nodes.disk_gb}",
+        "network_gbps": _plain(nodes.network_gbps),
+        "cuda_version": nodes.cuda_version,
+        "ask": _plain(nodes.ask.amount),
+        "currency": nodes.ask.currency.code,
+        "floor": "" if nodes.floor is None else _plain(nodes.floor),
+        "until": until.isoformat() if until else "",
+    }
+
+
+def _plain(amount: Decimal) -> str:
+    return f"{amount.normalize():f}"
+
+
+class _Unreadable(Exception):
+    """
+    A line says nothing that can be done; the message says why.
+    """
+
+
+class _Row(NamedTuple):
+    cells: dict[str, str]
+
+    def whole(self, name: str) -> int:
+        least, most = LIMITS[name]
+        text = self.cells[name]
+        if re.fullmatch(r"\d{1,7}", text, re.ASCII) and least <= int(text) <= most:
+            return int(text)
+        fault = _("%(column)s is a whole number from %(least)s to %(most)s.")
+        raise _Unreadable(fault % {"column": name, "least": least, "most": most})
+
+    def price(self, name: str) -> Decimal:
+        text = self.cells[name]
+        if PRICE.fullmatch(text) and Decimal(text) > 0:
+            return Decimal(text)
+        fault = _("%(column)s is a price like 0.33, with a decimal point.")
+        raise _Unreadable(fault % {"column": name})
+
+    def network(self) -> Decimal:
+        text = self.cells["network_gbps"]
+        if re.fullmatch(r"\d{1,4}(\.\d)?", text, re.ASCII):
+            figure = Decimal(text)
+            if 0 < figure <= MOST_NETWORK:
+                return figure
+        raise _Unreadable(_("network_gbps is a number like 10 or 2.5."))
+
+    def cuda(self) -> str:
+        text = self.cells["cuda_version"]
+        if text and not CUDA.fullmatch(text):
+            raise _Unreadable(_("cuda_version is written like 12.8, or left empty."))
+        return text
+
+    def currency(self) -> str:
+        code = self.cells["currency"]
+        if code not in settings.CURRENCIES:
+            fault = _("There is no currency “%(code)s” here. Write one of %(codes)s.")
+            codes = ", ".join(settings.CURRENCIES)
+            raise _Unreadable(fault % {"code": code, "codes": codes})
+        return code
+
+    def until(self) -> datetime | None:
+        text = self.cells["until"]
+        if not text:
+            return None
+        try:
+            return end_of(date.fromisoformat(text))
+        except ValueError as error:
+            raise _Unreadable(
+                _("until is a day like 2027-01-31, or left empty.")
+            ) from error
+
+    def one_of(self, name: str, known: Mapping[str, int]) -> int:
+        if (slug := self.cells[name]) not in known:
+            fault = _("There is no %(column)s “%(slug)s”.")
+            raise _Unreadable(fault % {"column": name, "slug": slug})
+        return known[slug]
+
+
+def _read(
+    number: int,
+    row: Mapping[str | None, Any],
+    gpus: Mapping[str, int],
+    regions: Mapping[str, int],
+) -> NodeLine:
+    cells = {
+        name: unguarded((cell or "").strip()) for name, cell in row.items() if name
+    }
+    label = " · ".join(cells.get(name, "") for name in COLUMNS[:3])
+    try:
+        if None in row or None in row.values():
+            raise _Unreadable(  # noqa: TRY301 - one way out for all faults
+                _("This line has not as many cells as the first one.")
+            )
+        wanted = _wanted(_Row(cells), gpus, regions)
+    except _Unreadable as error:
+        return NodeLine(number=number, label=label, fault=str(error))
+    return NodeLine(number=number, label=label, wanted=wanted)
+
+
+def _wanted(row: _Row, gpus: Mapping[str, int], regions: Mapping[str, int]) -> Nodes:
+    return Nodes(
+        gpu_id=row.one_of("gpu", gpus),
+        region_id=row.one_of("region", regions),
+        gpus_per_node=row.whole("gpus_per_node"),
+        nodes=row.whole("nodes"),
+        cpu_cores=row.whole("cpu_cores"),
+        ram_gb=row.whole("ram_gb"),
+        disk_gb=row.whole("disk_gb"),
+        network_gbps=row.network(),
+        cuda_version=row.cuda(),
+        ask=Money(row.price("ask"), row.currency()),
+        floor=row.price("floor") if row.cells["floor"] else None,
+        available_until=row.until(),
+    )
