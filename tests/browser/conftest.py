@@ -79,5 +79,19 @@ def page(browser: Browser, site: Site) -> Iterator[Page]:
     assert faults == []
 
 
+@pytest.fixture
+def plain_page(browser: Browser, site: Site) -> Iterator[Page]:
+    """
+    A page on a phone that runs no scripts.
+    """
+    context = browser.new_context(
+        base_url=site.url,
+        java_script_enabled=False,
+        viewport={"width": 390, "height": 800},
+    )
+    yield context.new_page()
+    context.close()
+
+
 def policy_faults(message: ConsoleMessage) -> list[str]:
     return [message.text] if "Content Security Policy" in message.text else []

@@ -4,13 +4,11 @@ The guides in a real Chromium; the page fixture fails on any breach of the polic
 
 import json
 import re
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from marketplace.demo_logins import PASSWORD, STAFF
-from tests.browser.site import Site
 
 SLUGS = [
     "fine-tuning",
@@ -20,20 +18,6 @@ SLUGS = [
     "3d-rendering",
     "scientific-computing",
 ]
-
-
-@pytest.fixture
-def plain_page(browser: Browser, site: Site) -> Iterator[Page]:
-    """
-    A page on a phone that runs no scripts.
-    """
-    context = browser.new_context(
-        base_url=site.url,
-        java_script_enabled=False,
-        viewport={"width": 390, "height": 800},
-    )
-    yield context.new_page()
-    context.close()
 
 
 @pytest.mark.parametrize("prefix", ["", "/es", "/id"])

@@ -2,10 +2,8 @@
 The shell of every page in a real Chromium: phones, keyboards, no scripts, no haste.
 """
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Cookie, Page
 
 from marketplace.demo_logins import PASSWORD, STAFF
 from tests.browser.site import Site
@@ -13,28 +11,27 @@ from tests.browser.site import Site
 LOOK_PAGE = "/staff/look/"
 
 
-@pytest.fixture
-def staff_page(page: Page) -> Page:
+@pytest.fixture(scope="module")
+def staff_cookies(browser: Browser, site: Site) -> list[Cookie]:
+    """
+    What staff bring along after one log-in.
+    """
+    context = browser.new_context(base_url=site.url)
+    page = context.new_page()
     page.goto("/account/login/")
     page.fill("[name=login]", STAFF)
     page.fill("[name=password]", PASSWORD)
     page.click("main button[type=submit]")
     page.wait_for_url("**/dashboard/")
-    return page
+    cookies = context.cookies()
+    context.close()
+    return cookies
 
 
 @pytest.fixture
-def plain_page(browser: Browser, site: Site) -> Iterator[Page]:
-    """
-    A page on a phone that runs no scripts.
-    """
-    context = browser.new_context(
-        base_url=site.url,
-        java_script_enabled=False,
-        viewport={"width": 390, "height": 800},
-    )
-    yield context.new_page()
-    context.close()
+def staff_page(page: Page, staff_cookies: list[Cookie]) -> Page:
+    page.context.add_cookies(staff_cookies)
+    return page
 
 
 @pytest.mark.parametrize("language", ["", "/es", "/id"])

@@ -3,26 +3,12 @@ The planner in a real Chromium: swaps in place, back and forward, and without sc
 """
 
 import re
-from collections.abc import Iterator
 
-import pytest
-from playwright.sync_api import Browser, Page, expect
-
-from tests.browser.site import Site
+from playwright.sync_api import Page, expect
 
 CONFIG = """{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32,
  "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
  "vocab_size": 128256, "max_position_embeddings": 131072}"""
-
-
-@pytest.fixture
-def plain_page(browser: Browser, site: Site) -> Iterator[Page]:
-    """
-    A page that runs no scripts.
-    """
-    context = browser.new_context(base_url=site.url, java_script_enabled=False)
-    yield context.new_page()
-    context.close()
 
 
 def test_updates_in_place_and_keeps_the_plan_in_the_address(page: Page):
