@@ -5,6 +5,7 @@ Adapters are called outside transactions, with a time limit, and with a key of o
 that asking again after a lost answer gives the first answer and never a second payment.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -12,6 +13,24 @@ from typing import Protocol
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from djmoney.money import Money
+
+from billing.models import ProviderMovement
+
+Category = ProviderMovement.Category
+
+# By Stripe's reporting categories, which the sandbox uses too.
+CATEGORIES = {
+    "charge": Category.PAYMENT,
+    "charge_failure": Category.PAYMENT,
+    "refund": Category.REFUND,
+    "refund_failure": Category.REFUND,
+    "dispute": Category.DISPUTE,
+    "dispute_reversal": Category.DISPUTE,
+    "fee": Category.FEE,
+    "network_cost": Category.FEE,
+    "payout": Category.PAYOUT,
+    "payout_reversal": Category.PAYOUT,
+}
 
 
 class GatewayError(Exception):
@@ -41,6 +60,12 @@ class OutcomeUnknown(GatewayError):
 class CardDeclined(GatewayError):
     """
     The bank refused the card.
+    """
+
+
+class NotAtProvider(GatewayError):
+    """
+    The provider knows nothing of this name.
     """
 
 
@@ -100,10 +125,31 @@ class RefundOrder:
 class ProviderObject:
     """
     An object as the provider knows it now, in the shape that its events carry.
+
+    The payment intent of a checkout session is written out, not only named.
     """
 
     kind: str
     body: dict[str, object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Movement:
+    """
+    One change of what the provider keeps for us: `amount` less the provider's `fee`.
+
+    `kind` is the provider's own word for it. `payment_id` names the payment that it
+    belongs to, and is empty if it belongs to none.
+    """
+
+    ref: str
+    kind: str
+    category: Category
+    source: str
+    payment_id: str
+    amount: Money
+    fee: Money
+    happened_at: datetime
 
 
 class Gateway(Protocol):
@@ -111,7 +157,7 @@ class Gateway(Protocol):
     A payment provider.
 
     Each method raises GatewayError when the provider refuses and OutcomeUnknown when
-    no answer came in time.
+    no answer came in time; `fetch` raises NotAtProvider for what there is not.
     """
 
     @property
@@ -133,3 +179,5 @@ class Gateway(Protocol):
     def refund(self, order: RefundOrder) -> ProviderObject: ...
 
     def fetch(self, *, kind: str, provider_ref: str) -> ProviderObject: ...
+
+    def movements(self, *, since: datetime, until: datetime) -> Iterator[Movement]: ...

@@ -6,7 +6,7 @@ from requests import RequestException
 
 import clock
 from billing import services
-from billing.gateways import sandbox
+from billing.gateways import deliveries, sandbox
 from billing.services import (
     auto_top_ups,
     events,
@@ -109,4 +109,4 @@ def run_sandbox() -> None:
         return
     now = clock.now()
     sandbox.settle_due(at=now)
-    sandbox.deliver_due(at=now)
+    deliveries.deliver_due(at=now)

@@ -12,9 +12,11 @@ from django.test import Client
 from django.utils import translation
 from pytest_django import Settings
 
+from billing.gateways.sandbox import SandboxGateway
 from marketplace import services
 from marketplace.models import User
 from tests import ledger_flush  # noqa: F401 - a transactional test empties all tables
+from tests.billing import provider
 
 SIGNED_UP_AT = datetime(2026, 11, 30, 12, tzinfo=UTC)
 PASSWORD = "a long and private sentence"
@@ -26,6 +28,13 @@ MakePerson = Callable[..., User]
 def _mail_goes_to_the_outbox(settings: Settings) -> None:
     # Django's test runner puts a backend of its own in its place.
     settings.EMAIL_BACKEND = "post_office.EmailBackend"
+
+
+@pytest.fixture(autouse=True)
+def _provider(monkeypatch: pytest.MonkeyPatch) -> None:
+    # It knows what a test lets it say, beside what was paid on the sandbox's page.
+    monkeypatch.setattr(SandboxGateway, "fetch", provider.fetch)
+    provider.known.clear()
 
 
 @pytest.fixture(autouse=True)

@@ -1,47 +1,50 @@
 """
 The demo's payment provider: no money moves, everything else is as with a real one.
 
-It has its own payment page, keeps its own books in `SandboxPayment`, and tells the
-site what happened by a signed HTTP request. Those requests are rows first, so an
-answer that never came, a dead broker or a killed worker only delays them.
+It has its own payment page, keeps its own books in `SandboxPayment` and
+`SandboxMovement`, and tells the site what happened by a signed HTTP request. Those
+requests are rows first, so an answer that never came, a dead broker or a killed worker
+only delays them: see `billing.gateways.deliveries`.
 """
 
-import logging
 import uuid
+from collections.abc import Iterator
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
-import requests
 from django.conf import settings
 from django.db import transaction
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from djmoney.money import Money
 
 import clock
 from billing.gateway import (
+    CATEGORIES,
     CardDeclined,
     CardOrder,
+    Category,
     Checkout,
     CheckoutOrder,
     GatewayError,
+    Movement,
+    NotAtProvider,
     ProviderObject,
     RefundOrder,
 )
 from billing.gateways import shapes
-from billing.models.sandbox import SandboxDelivery, SandboxPayment
-from billing.signatures import sign
-from money import to_minor
+from billing.models.sandbox import SandboxMovement, SandboxPayment
+from money import round_half_up
 
-logger = logging.getLogger(__name__)
 State = SandboxPayment.State
 
 SETTLES_AFTER = timedelta(seconds=10)
-LEASE = timedelta(seconds=30)
-TIMEOUT_SECONDS = (2, 10)
-DELIVERIES_A_RUN = 50
 DECLINING_CARD = "pm_declined"
+# What it keeps of a payment, and takes for a dispute, in the payment's currency.
+FEE_RATE = Decimal("0.015")
+FEE_EACH = Decimal("0.25")
+DISPUTE_FEE = Decimal("15.00")
 
 
 class NotOpen(Exception):
@@ -90,38 +93,51 @@ class SandboxGateway:
             _move(payment, to=State.FAILED)
             raise CardDeclined(_("The card was declined."))
         if payment.state == State.OPEN:
+            now = clock.now()
             with transaction.atomic():
-                _move(payment, to=State.PAID)
-                _send_payment(payment, "payment_intent.succeeded", at=clock.now())
+                _collect(payment, at=now)
+                _send_payment(payment, "payment_intent.succeeded", at=now)
         return ProviderObject(
             kind="payment_intent", body=shapes.payment_intent(payment)
         )
 
     def refund(self, order: RefundOrder) -> ProviderObject:
-        reference = order.payment_id.removeprefix("pi_")
-        minor = to_minor(order.total)
         with transaction.atomic():
             payment = SandboxPayment.objects.select_for_update().get(
-                reference=reference
+                reference=_reference(order.payment_id)
             )
-            body = shapes.refund(
-                payment, reference=order.reference, minor=minor, status="succeeded"
-            )
-            event_id = f"evt_refund_{order.reference}"
-            if not payment.deliveries.filter(event_id=event_id).exists():
-                _take_back(payment, order.total)
-                _send(
-                    payment, "refund.updated", body, at=clock.now(), event_id=event_id
-                )
-        return ProviderObject(kind="refund", body=body)
+            movement = payment.movements.filter(source=f"re_{order.reference}").first()
+            if movement is None:
+                now = clock.now()
+                movement = _take_back(payment, order, at=now)
+                _send(payment, "refund.updated", shapes.refund(movement), at=now)
+        return ProviderObject(kind="refund", body=shapes.refund(movement))
 
     def fetch(self, *, kind: str, provider_ref: str) -> ProviderObject:
-        reference = provider_ref.rpartition("_")[2]
-        payment = SandboxPayment.objects.filter(reference=reference).first()
-        if payment is None:
-            raise GatewayError(_("The sandbox does not know this payment."))
-        shape = shapes.session if kind == "checkout.session" else shapes.payment_intent
-        return ProviderObject(kind=kind, body=shape(payment))
+        body = (
+            _known_refund(provider_ref)
+            if kind == "refund"
+            else _known_of_payment(kind, provider_ref)
+        )
+        if body is None:
+            raise NotAtProvider(_("The sandbox does not know this payment."))
+        return ProviderObject(kind=kind, body=body)
+
+    def movements(self, *, since: datetime, until: datetime) -> Iterator[Movement]:
+        rows = SandboxMovement.objects.filter(
+            happened_at__gte=since, happened_at__lt=until
+        )
+        for row in rows.select_related("payment").order_by("pk"):
+            yield Movement(
+                ref=f"txn_{row.pk}",
+                kind=row.kind,
+                category=CATEGORIES.get(row.kind, Category.OTHER),
+                source=row.source,
+                payment_id=row.payment.payment_id,
+                amount=row.amount,
+                fee=row.fee,
+                happened_at=row.happened_at,
+            )
 
 
 @transaction.atomic
@@ -131,7 +147,8 @@ def pay(*, reference: str, at: datetime) -> SandboxPayment:
 
     :raises NotOpen: if the payment has ended
     """
-    payment = _leave_open(reference, to=State.PAID)
+    payment = _lock(reference, State.OPEN)
+    _collect(payment, at=at)
     _send_payment(payment, "payment_intent.succeeded", at=at)
     _send_session(payment, "checkout.session.completed", at=at)
     return payment
@@ -144,13 +161,11 @@ def decline(*, reference: str, at: datetime) -> SandboxPayment:
 
     :raises NotOpen: if the payment has ended
     """
-    payment = _leave_open(reference, to=State.EXPIRED)
-    _send_payment(
-        payment,
-        "payment_intent.payment_failed",
-        at=at,
-        failure="The card was declined.",
-    )
+    payment = _lock(reference, State.OPEN)
+    payment.failure = "The card was declined."
+    payment.save(update_fields=["failure"])
+    _move(payment, to=State.EXPIRED)
+    _send_payment(payment, "payment_intent.payment_failed", at=at)
     _send_session(payment, "checkout.session.expired", at=at)
     return payment
 
@@ -162,11 +177,62 @@ def pay_later(*, reference: str, is_to_fail: bool, at: datetime) -> SandboxPayme
 
     :raises NotOpen: if the payment has ended
     """
-    payment = _leave_open(reference, to=State.PROCESSING)
+    payment = _lock(reference, State.OPEN)
+    _move(payment, to=State.PROCESSING)
     payment.settles_at = at + SETTLES_AFTER
     payment.is_to_fail = is_to_fail
     payment.save(update_fields=["settles_at", "is_to_fail"])
     _send_session(payment, "checkout.session.completed", at=at)
+    return payment
+
+
+@transaction.atomic
+def dispute(*, reference: str, at: datetime) -> SandboxPayment:
+    """
+    Have the customer's bank take a payment back, less what was refunded of it.
+
+    :raises NotOpen: if it was not paid, or is disputed already
+    """
+    payment = _lock(reference, State.PAID)
+    if payment.dispute_status:
+        raise NotOpen
+    payment.dispute_status = "needs_response"
+    payment.save(update_fields=["dispute_status"])
+    _book(
+        payment,
+        "dispute",
+        source=payment.dispute_id,
+        amount=payment.refunded - payment.total,
+        fee=Money(DISPUTE_FEE, payment.total.currency),
+        at=at,
+    )
+    _send(payment, "charge.dispute.created", shapes.dispute(payment), at=at)
+    return payment
+
+
+@transaction.atomic
+def decide_dispute(*, reference: str, is_won: bool, at: datetime) -> SandboxPayment:
+    """
+    Have the bank decide a dispute: a won one brings the money back, not the fee.
+
+    :raises NotOpen: if there is none to decide
+    """
+    payment = _lock(reference, State.PAID)
+    if payment.dispute_status != "needs_response":
+        raise NotOpen
+    payment.dispute_status = "won" if is_won else "lost"
+    payment.save(update_fields=["dispute_status"])
+    if is_won:
+        taken = payment.movements.get(kind="dispute")
+        _book(
+            payment,
+            "dispute_reversal",
+            source=payment.dispute_id,
+            amount=-taken.amount,
+            fee=taken.fee * 0,
+            at=at,
+        )
+    _send(payment, "charge.dispute.closed", shapes.dispute(payment), at=at)
     return payment
 
 
@@ -181,55 +247,11 @@ def settle_due(*, at: datetime) -> None:
             _move(payment, to=State.FAILED)
             _send_session(payment, "checkout.session.async_payment_failed", at=at)
         else:
-            _move(payment, to=State.PAID)
+            _collect(payment, at=at)
             _send_session(payment, "checkout.session.async_payment_succeeded", at=at)
     for payment in waiting.filter(state=State.OPEN, expires_at__lte=at):
         _move(payment, to=State.EXPIRED)
         _send_session(payment, "checkout.session.expired", at=at)
-
-
-def deliver_due(*, at: datetime) -> int:
-    """
-    Send the events that are due and return how many were taken.
-
-    A row is claimed for half a minute before anything is sent, so that two senders do
-    not send it at once; what fails is tried again, later each time.
-    """
-    due = SandboxDelivery.objects.due(at).order_by("next_try_at", "pk")
-    number = 0
-    for delivery in due[:DELIVERIES_A_RUN]:
-        claimed = SandboxDelivery.objects.due(at).filter(pk=delivery.pk)
-        if claimed.update(next_try_at=at + LEASE, tries=delivery.tries + 1):
-            delivery.tries += 1
-            _deliver(delivery, at=at)
-            number += 1
-    return number
-
-
-def _deliver(delivery: SandboxDelivery, *, at: datetime) -> None:
-    body = delivery.body.encode()
-    # The receiver compares with its real clock, which the demo's is ahead of.
-    signature = sign(body, secret=settings.SANDBOX_WEBHOOK_SECRET, at=timezone.now())
-    try:
-        response = requests.post(
-            f"{settings.SITE_URL}{reverse('webhook', args=['sandbox'])}",
-            data=body,
-            headers={
-                "Content-Type": "application/json; charset=utf-8",
-                "Stripe-Signature": signature,
-            },
-            timeout=TIMEOUT_SECONDS,
-            allow_redirects=False,
-        )
-        delivery.answer = str(response.status_code)
-    except requests.RequestException as error:
-        delivery.answer = type(error).__name__
-    if delivery.answer == "200":
-        delivery.delivered_at = at
-    else:
-        logger.warning("Sandbox event not delivered: %s", delivery.answer)
-        delivery.next_try_at = at + timedelta(seconds=min(2**delivery.tries, 3600))
-    delivery.save(update_fields=["answer", "delivered_at", "next_try_at"])
 
 
 def _payment_once(*, key: str, total: Money, **content: Any) -> SandboxPayment:
@@ -240,11 +262,33 @@ def _payment_once(*, key: str, total: Money, **content: Any) -> SandboxPayment:
     return payment
 
 
-def _leave_open(reference: str, *, to: SandboxPayment.State) -> SandboxPayment:
+def _known_refund(provider_ref: str) -> dict[str, Any] | None:
+    rows = SandboxMovement.objects.filter(kind="refund", source=provider_ref)
+    movement = rows.select_related("payment").first()
+    return shapes.refund(movement) if movement else None
+
+
+def _known_of_payment(kind: str, provider_ref: str) -> dict[str, Any] | None:
+    payment = SandboxPayment.objects.filter(reference=_reference(provider_ref)).first()
+    if payment is None:
+        return None
+    if kind == "checkout.session":
+        return shapes.full_session(payment)
+    if kind == "payment_intent":
+        return shapes.payment_intent(payment)
+    if kind == "charge" and payment.state == State.PAID:
+        return shapes.charge(payment)
+    return shapes.dispute(payment) if payment.dispute_status else None
+
+
+def _reference(provider_ref: str) -> str:
+    return provider_ref.rpartition("_")[2]
+
+
+def _lock(reference: str, state: SandboxPayment.State) -> SandboxPayment:
     payment = SandboxPayment.objects.select_for_update().get(reference=reference)
-    if payment.state != State.OPEN:
+    if payment.state != state:
         raise NotOpen
-    _move(payment, to=to)
     return payment
 
 
@@ -253,32 +297,59 @@ def _move(payment: SandboxPayment, *, to: SandboxPayment.State) -> None:
     payment.save(update_fields=["state"])
 
 
-def _take_back(payment: SandboxPayment, amount: Money) -> None:
-    if payment.state != State.PAID or payment.refunded + amount > payment.total:
+def _collect(payment: SandboxPayment, *, at: datetime) -> None:
+    _move(payment, to=State.PAID)
+    total = payment.total
+    fee = round_half_up(total.amount * FEE_RATE) + FEE_EACH
+    _book(
+        payment,
+        "charge",
+        source=payment.charge_id,
+        amount=total,
+        fee=Money(fee, total.currency),
+        at=at,
+    )
+
+
+def _take_back(
+    payment: SandboxPayment, order: RefundOrder, *, at: datetime
+) -> SandboxMovement:
+    if payment.state != State.PAID or payment.refunded + order.total > payment.total:
         raise GatewayError(_("More cannot be refunded than was paid."))
-    payment.refunded += amount
+    payment.refunded += order.total
     payment.save(update_fields=["refunded"])
+    source = f"re_{order.reference}"
+    back, no_fee = -order.total, order.total * 0
+    return _book(payment, "refund", source=source, amount=back, fee=no_fee, at=at)
+
+
+def _book(
+    payment: SandboxPayment,
+    kind: str,
+    *,
+    source: str,
+    amount: Money,
+    fee: Money,
+    at: datetime,
+) -> SandboxMovement:
+    movement: SandboxMovement = payment.movements.create(
+        kind=kind, source=source, amount=amount, fee=fee, happened_at=at
+    )
+    return movement
 
 
 def _send_session(payment: SandboxPayment, kind: str, *, at: datetime) -> None:
     _send(payment, kind, shapes.session(payment), at=at)
 
 
-def _send_payment(
-    payment: SandboxPayment, kind: str, *, at: datetime, failure: str = ""
-) -> None:
-    _send(payment, kind, shapes.payment_intent(payment, failure=failure), at=at)
+def _send_payment(payment: SandboxPayment, kind: str, *, at: datetime) -> None:
+    _send(payment, kind, shapes.payment_intent(payment), at=at)
 
 
 def _send(
-    payment: SandboxPayment,
-    kind: str,
-    body: dict[str, Any],
-    *,
-    at: datetime,
-    event_id: str | None = None,
+    payment: SandboxPayment, kind: str, body: dict[str, Any], *, at: datetime
 ) -> None:
-    event_id = event_id or f"evt_{uuid.uuid4().hex}"
+    event_id = f"evt_{uuid.uuid4().hex}"
     text = shapes.event(
         event_id=event_id, kind=kind, body=body, created=int(at.timestamp())
     )

@@ -5,11 +5,11 @@ What the sandbox says, in the shapes of Stripe's API, so that one webhook reads 
 import json
 from typing import Any
 
-from billing.models.sandbox import SandboxPayment
+from billing.models.sandbox import SandboxMovement, SandboxPayment
 from money import to_minor
 
 API_VERSION = "2026-09-30.corehour-sandbox"
-CARD = {"brand": "visa", "last4": "4242", "exp_month": 12, "exp_year": 2034}
+INTENT_STATUS = {"PAID": "succeeded", "PROCESSING": "processing"}
 
 
 def event(*, event_id: str, kind: str, body: dict[str, Any], created: int) -> str:
@@ -56,7 +56,17 @@ def session(payment: SandboxPayment) -> dict[str, Any]:
     }
 
 
-def payment_intent(payment: SandboxPayment, *, failure: str = "") -> dict[str, Any]:
+def full_session(payment: SandboxPayment) -> dict[str, Any]:
+    """
+    Return the checkout session with its payment intent written out.
+    """
+    body = session(payment)
+    if body["payment_intent"]:
+        body["payment_intent"] = payment_intent(payment)
+    return body
+
+
+def payment_intent(payment: SandboxPayment) -> dict[str, Any]:
     """
     Return the payment intent of a payment.
     """
@@ -69,35 +79,80 @@ def payment_intent(payment: SandboxPayment, *, failure: str = "") -> dict[str, A
         "amount_received": minor if is_paid else 0,
         "currency": str(payment.total.currency).lower(),
         "customer": payment.saves_card_for or None,
-        "last_payment_error": {"code": "card_declined", "message": failure}
-        if failure
+        "last_payment_error": {"code": "card_declined", "message": payment.failure}
+        if payment.failure
         else None,
-        "latest_charge": charge_id(payment) if is_paid else None,
+        "latest_charge": payment.charge_id if is_paid else None,
         "livemode": False,
         "metadata": {"top_up": payment.client_reference},
         "payment_method": f"pm_{payment.reference}" if payment.saves_card_for else None,
-        "status": "succeeded" if is_paid else "requires_payment_method",
+        "status": INTENT_STATUS.get(payment.state, "requires_payment_method"),
     }
 
 
-def refund(
-    payment: SandboxPayment, *, reference: str, minor: int, status: str
-) -> dict[str, Any]:
+def charge(payment: SandboxPayment) -> dict[str, Any]:
     """
-    Return a refund of `minor` units of a payment; `reference` is our row's.
+    Return the charge of a payment that was paid.
     """
     return {
-        "id": f"re_{reference}",
-        "object": "refund",
-        "amount": minor,
-        "charge": charge_id(payment),
+        "id": payment.charge_id,
+        "object": "charge",
+        "amount": to_minor(payment.total),
+        "amount_refunded": to_minor(payment.refunded),
         "currency": str(payment.total.currency).lower(),
-        "failure_reason": None,
-        "metadata": {"refund": reference},
         "payment_intent": payment.payment_id,
-        "status": status,
     }
 
 
-def charge_id(payment: SandboxPayment) -> str:
-    return f"ch_{payment.reference}"
+def refund(movement: SandboxMovement) -> dict[str, Any]:
+    """
+    Return the refund that a movement is; its name holds that of our row.
+    """
+    return {
+        "id": movement.source,
+        "object": "refund",
+        "amount": -to_minor(movement.amount),
+        "charge": movement.payment.charge_id,
+        "currency": str(movement.amount.currency).lower(),
+        "failure_reason": None,
+        "metadata": {"refund": movement.source.removeprefix("re_")},
+        "payment_intent": movement.payment.payment_id,
+        "status": "succeeded",
+    }
+
+
+def dispute(payment: SandboxPayment) -> dict[str, Any]:
+    """
+    Return the dispute of a payment, with what moved for it.
+    """
+    movements = payment.movements.filter(source=payment.dispute_id).order_by("pk")
+    taken = movements[0]
+    return {
+        "id": payment.dispute_id,
+        "object": "dispute",
+        "amount": -to_minor(taken.amount),
+        "balance_transactions": [balance_transaction(row) for row in movements],
+        "charge": payment.charge_id,
+        "currency": str(taken.amount.currency).lower(),
+        "payment_intent": payment.payment_id,
+        "reason": "fraudulent",
+        "status": payment.dispute_status,
+    }
+
+
+def balance_transaction(movement: SandboxMovement) -> dict[str, Any]:
+    """
+    Return a movement as the provider's list of them has it.
+    """
+    minor, fee = to_minor(movement.amount), to_minor(movement.fee)
+    return {
+        "id": f"txn_{movement.pk}",
+        "object": "balance_transaction",
+        "amount": minor,
+        "created": int(movement.happened_at.timestamp()),
+        "currency": str(movement.amount.currency).lower(),
+        "fee": fee,
+        "net": minor - fee,
+        "reporting_category": movement.kind,
+        "source": movement.source,
+    }

@@ -3,8 +3,10 @@ The only module that talks to Stripe.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any
 
 import stripe
@@ -12,22 +14,27 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from billing.gateway import (
+    CATEGORIES,
     CardDeclined,
     CardOrder,
+    Category,
     Checkout,
     CheckoutOrder,
     GatewayError,
+    Movement,
+    NotAtProvider,
     OutcomeUnknown,
     ProviderObject,
     RefundOrder,
 )
-from money import to_minor
+from money import from_minor, to_minor
 
 logger = logging.getLogger(__name__)
 
 # What the shapes in `billing.services.events` were written for.
 API_VERSION = "2026-10-28.endive"
 TIMEOUT_SECONDS = 10
+LARGEST_PAGE = 100
 # Nothing is known after these: the request may have been carried out.
 UNCLEAR = (stripe.APIConnectionError, stripe.APIError, stripe.RateLimitError)
 
@@ -127,12 +134,48 @@ class StripeGateway:
         return ProviderObject(kind="refund", body=refund.to_dict())
 
     def fetch(self, *, kind: str, provider_ref: str) -> ProviderObject:
+        v1 = self.client.v1
+        retrieve: dict[str, Callable[[], stripe.StripeObject]] = {
+            "checkout.session": lambda: v1.checkout.sessions.retrieve(
+                provider_ref, {"expand": ["payment_intent"]}
+            ),
+            "payment_intent": lambda: v1.payment_intents.retrieve(provider_ref),
+            "charge": lambda: v1.charges.retrieve(provider_ref),
+            "refund": lambda: v1.refunds.retrieve(provider_ref),
+            "dispute": lambda: v1.disputes.retrieve(provider_ref),
+        }
         with errors_translated():
-            if kind == "checkout.session":
-                body = self.client.v1.checkout.sessions.retrieve(provider_ref).to_dict()
-            else:
-                body = self.client.v1.payment_intents.retrieve(provider_ref).to_dict()
+            body = retrieve[kind]().to_dict()
         return ProviderObject(kind=kind, body=body)
+
+    def movements(self, *, since: datetime, until: datetime) -> Iterator[Movement]:
+        params: Any = {
+            "created": {"gte": int(since.timestamp()), "lt": int(until.timestamp())},
+            "expand": ["data.source"],
+            "limit": LARGEST_PAGE,
+        }
+        with errors_translated():
+            page = self.client.v1.balance_transactions.list(params)
+            for row in page.auto_paging_iter():
+                yield movement_of(row.to_dict())
+
+
+def movement_of(row: dict[str, Any]) -> Movement:
+    """
+    Read a balance transaction whose source is written out.
+    """
+    source = row["source"] or {}
+    currency = row["currency"].upper()
+    return Movement(
+        ref=row["id"],
+        kind=row["reporting_category"],
+        category=CATEGORIES.get(row["reporting_category"], Category.OTHER),
+        source=source.get("id", ""),
+        payment_id=source.get("payment_intent") or "",
+        amount=from_minor(row["amount"], currency),
+        fee=from_minor(row["fee"], currency),
+        happened_at=datetime.fromtimestamp(row["created"], tz=UTC),
+    )
 
 
 @contextmanager
@@ -141,6 +184,7 @@ def errors_translated() -> Iterator[None]:
     Turn the SDK's errors into the port's.
 
     :raises CardDeclined: if the bank refused
+    :raises NotAtProvider: if Stripe knows nothing of this name
     :raises OutcomeUnknown: if it is not known whether Stripe did it
     :raises GatewayError: if Stripe refused
     """
@@ -153,6 +197,10 @@ def errors_translated() -> Iterator[None]:
         logger.warning("Stripe gave no answer: %s", type(error).__name__)
         raise OutcomeUnknown from error
     except stripe.StripeError as error:
+        if error.http_status == HTTPStatus.NOT_FOUND:
+            raise NotAtProvider(
+                _("The payment provider does not know this.")
+            ) from error
         logger.exception("Stripe refused")
         raise GatewayError(
             _("The payment provider refused this. Please write to support.")

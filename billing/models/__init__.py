@@ -7,9 +7,10 @@ from billing.models.events import ProviderEvent
 from billing.models.holds import Charge, EndWarning, Hold, Meter, MeterFault
 from billing.models.invoices import Invoice, InvoiceSeries
 from billing.models.ledger import Account, Transfer, UsedKey, Wallet
+from billing.models.movements import ProviderMovement, Reconciliation
 from billing.models.payments import Dispute, Refund, TopUp
 from billing.models.payouts import BankAccount, Payout
-from billing.models.sandbox import SandboxDelivery, SandboxPayment
+from billing.models.sandbox import SandboxDelivery, SandboxMovement, SandboxPayment
 from billing.models.tax import BillingProfile, VatRate
 
 __all__ = [
@@ -28,8 +29,11 @@ __all__ = [
     "MeterFault",
     "Payout",
     "ProviderEvent",
+    "ProviderMovement",
+    "Reconciliation",
     "Refund",
     "SandboxDelivery",
+    "SandboxMovement",
     "SandboxPayment",
     "TopUp",
     "Transfer",

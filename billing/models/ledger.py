@@ -115,6 +115,8 @@ class Transfer(models.Model):
         PROMOTION = "PROMOTION"
         PAYOUT = "PAYOUT"
         PAYOUT_RETURN = "PAYOUT_RETURN"
+        PROVIDER_FEE = "PROVIDER_FEE"
+        PROVIDER_PAYOUT = "PROVIDER_PAYOUT"
         WRITE_OFF = "WRITE_OFF"
         CORRECTION = "CORRECTION"
 

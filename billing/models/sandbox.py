@@ -43,6 +43,9 @@ class SandboxPayment(models.Model):
     settles_at = models.DateTimeField(_("settles"), null=True, blank=True)
     is_to_fail = models.BooleanField(_("fails when it settles"), default=False)
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
+    failure = models.CharField(_("why it failed"), max_length=100, blank=True)
+    # In the provider's words; empty as long as nobody disputes the payment.
+    dispute_status = models.CharField(_("dispute"), max_length=30, blank=True)
 
     objects: ClassVar["models.Manager[SandboxPayment]"] = models.Manager()
 
@@ -60,6 +63,43 @@ class SandboxPayment(models.Model):
     @property
     def payment_id(self) -> str:
         return f"pi_{self.reference}"
+
+    @property
+    def charge_id(self) -> str:
+        return f"ch_{self.reference}"
+
+    @property
+    def dispute_id(self) -> str:
+        return f"dp_{self.reference}"
+
+
+class SandboxMovement(models.Model):
+    """
+    One line of the sandbox's books: what a payment, refund or dispute moved there.
+    """
+
+    payment = models.ForeignKey(
+        SandboxPayment, on_delete=models.PROTECT, related_name="movements"
+    )
+    kind = models.CharField(_("kind"), max_length=20)
+    source = models.CharField(_("source"), max_length=100)
+    amount = ledger_money(verbose_name=_("amount"))
+    fee = ledger_money(verbose_name=_("fee"))
+    happened_at = models.DateTimeField(_("happened"))
+
+    objects: ClassVar["models.Manager[SandboxMovement]"] = models.Manager()
+
+    class Meta:
+        verbose_name = _("sandbox movement")
+        verbose_name_plural = _("sandbox movements")
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                "source", "kind", name="sandbox_movement_happens_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.source}"
 
 
 class SandboxDeliveryQuerySet(models.QuerySet["SandboxDelivery"]):

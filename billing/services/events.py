@@ -1,23 +1,24 @@
 """
 Provider events: stored before they are answered, acted on once, retried until done.
 
-Storing and acting are two transactions. What cannot be done yet is parked and tried
-again, later each time; what does not fit waits for a person; nothing is dropped.
+An event only wakes up: the object that it names is fetched from the provider, outside
+any transaction, and that decides. Storing and acting are two transactions. What cannot
+be done yet is parked and tried again, later each time; what does not fit waits for a
+person; nothing is dropped.
 """
 
 import json
 import logging
-from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import transaction
 
 from billing import gateways
+from billing.gateway import NotAtProvider, OutcomeUnknown, ProviderObject
 from billing.ledger import retry_conflicts
 from billing.models import ProviderEvent
-from billing.services import disputes, payments, refunds
 from billing.services.payments import NeedsPerson, TooEarly
+from billing.services.reports import act_on
 
 logger = logging.getLogger(__name__)
 State = ProviderEvent.State
@@ -27,22 +28,23 @@ GIVES_UP_AFTER = timedelta(days=3)
 LONGEST_WAIT_SECONDS = 3600
 EVENTS_A_RUN = 100
 
-HANDLERS: dict[str, Callable[..., None]] = {
-    "checkout.session.completed": payments.session_completed,
-    "checkout.session.async_payment_succeeded": payments.session_completed,
-    "checkout.session.async_payment_failed": payments.session_failed,
-    "checkout.session.expired": payments.session_expired,
-    "payment_intent.succeeded": payments.payment_succeeded,
-    "payment_intent.payment_failed": payments.payment_failed,
-    "refund.created": refunds.refund_reported,
-    "refund.updated": refunds.refund_reported,
-    "refund.failed": refunds.refund_reported,
-    "charge.refunded": refunds.charge_refunded,
-    "charge.dispute.created": disputes.dispute_reported,
-    "charge.dispute.updated": disputes.dispute_reported,
-    "charge.dispute.funds_withdrawn": disputes.dispute_reported,
-    "charge.dispute.funds_reinstated": disputes.dispute_reported,
-    "charge.dispute.closed": disputes.dispute_reported,
+# What kind of object an event of each type is about.
+OBJECTS = {
+    "checkout.session.completed": "checkout.session",
+    "checkout.session.async_payment_succeeded": "checkout.session",
+    "checkout.session.async_payment_failed": "checkout.session",
+    "checkout.session.expired": "checkout.session",
+    "payment_intent.succeeded": "payment_intent",
+    "payment_intent.payment_failed": "payment_intent",
+    "refund.created": "refund",
+    "refund.updated": "refund",
+    "refund.failed": "refund",
+    "charge.refunded": "charge",
+    "charge.dispute.created": "dispute",
+    "charge.dispute.updated": "dispute",
+    "charge.dispute.funds_withdrawn": "dispute",
+    "charge.dispute.funds_reinstated": "dispute",
+    "charge.dispute.closed": "dispute",
 }
 
 
@@ -76,7 +78,7 @@ def process_event(*, event_id: int, at: datetime) -> bool:
     An error is logged and noted on the event, which is then tried again.
     """
     try:
-        _act(event_id, at=at)
+        _act(event_id, _fetch(event_id), at=at)
     except NeedsPerson as error:
         logger.error("A provider event needs a person: %s", event_id)  # noqa: TRY400
         _close(event_id, State.QUARANTINED, note=str(error), at=at)
@@ -101,21 +103,42 @@ def process_due(*, at: datetime) -> int:
     return len(ids)
 
 
+def _fetch(event_id: int) -> ProviderObject | None:
+    """
+    Return the object that a waiting event names as it is now, or None for a type that
+    nothing follows from.
+
+    :raises NeedsPerson: if there is no such object, or it is of the other mode
+    :raises TooEarly: if the provider did not answer
+    """
+    event = ProviderEvent.objects.get(pk=event_id)
+    kind = OBJECTS.get(event.type)
+    if kind is None or event.state not in ProviderEvent.WAITING:
+        return None
+    content = json.loads(event.body)
+    gateway = gateways.by_name(event.provider)
+    # A test payment is not money, and a real one is not a test.
+    if content.get("livemode") is not gateway.is_live:
+        raise NeedsPerson("The event is of the other mode: test or live.")
+    provider_ref = str(content["data"]["object"]["id"])
+    try:
+        return gateway.fetch(kind=kind, provider_ref=provider_ref)
+    except NotAtProvider:
+        raise NeedsPerson(f"The provider knows no {kind} {provider_ref}.") from None
+    except OutcomeUnknown:
+        raise TooEarly("The provider did not answer.") from None
+
+
 @retry_conflicts
 @transaction.atomic
-def _act(event_id: int, *, at: datetime) -> None:
+def _act(event_id: int, found: ProviderObject | None, *, at: datetime) -> None:
     event = ProviderEvent.objects.select_for_update().get(pk=event_id)
     if event.state not in ProviderEvent.WAITING:
         return
-    content: dict[str, Any] = json.loads(event.body)
-    handler = HANDLERS.get(event.type)
-    if handler is None:
+    if found is None:
         _finish(event, State.IGNORED, at=at)
         return
-    # A test payment is not money, and a real one is not a test.
-    if content.get("livemode") is not gateways.by_name(event.provider).is_live:
-        raise NeedsPerson("The event is of the other mode: test or live.")
-    handler(content["data"]["object"], provider=event.provider, at=at)
+    act_on(found, provider=event.provider, at=at)
     _finish(event, State.DONE, at=at)
 
 

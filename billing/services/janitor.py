@@ -7,7 +7,6 @@ an event has changed already.
 """
 
 import logging
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -19,6 +18,7 @@ from billing.ledger import retry_conflicts
 from billing.models import Refund, TopUp
 from billing.models.payments import TopUpQuerySet
 from billing.services import auto_top_ups, payments, refunds, top_ups
+from billing.services.reports import act_on
 
 logger = logging.getLogger(__name__)
 Status = TopUp.Status
@@ -27,14 +27,6 @@ ANSWER_IS_LATE_AFTER = timedelta(minutes=1)
 EVENT_IS_LATE_AFTER = timedelta(minutes=10)
 QUOTES_ARE_KEPT = timedelta(days=1)
 ROWS_A_RUN = 50
-# What the status of a fetched object stands for; the other ones are still open.
-REPORTS: dict[tuple[str, str], Callable[..., None]] = {
-    ("checkout.session", "complete"): payments.session_completed,
-    ("checkout.session", "expired"): payments.session_expired,
-    ("payment_intent", "succeeded"): payments.payment_succeeded,
-    ("payment_intent", "requires_payment_method"): payments.payment_failed,
-    ("payment_intent", "canceled"): payments.payment_failed,
-}
 
 
 def look_up_payments(*, at: datetime) -> int:
@@ -105,9 +97,7 @@ def _fetch(top_up_id: int, *, at: datetime) -> None:
 @retry_conflicts
 @transaction.atomic
 def _apply(found: ProviderObject, *, provider: str, at: datetime) -> None:
-    report = REPORTS.get((found.kind, str(found.body["status"])))
-    if report is not None:
-        report(found.body, provider=provider, at=at)
+    act_on(found, provider=provider, at=at)
 
 
 def _refund_again(*, at: datetime) -> int:

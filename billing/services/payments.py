@@ -24,6 +24,8 @@ from money import from_minor, to_minor
 
 Kind = Transfer.Kind
 
+FAILED_LATER = frozenset({"requires_payment_method", "canceled"})
+
 
 class NeedsPerson(Exception):
     """
@@ -76,27 +78,24 @@ def record_payment(
 
 def session_completed(session: dict[str, Any], *, provider: str, at: datetime) -> None:
     """
-    Act on a finished checkout: credit what is paid, note what is on its way.
+    Act on a finished checkout: credit what is paid, note what is on its way or failed.
 
     :raises NeedsPerson: if it does not fit the top-up
     """
     top_up = lock_top_up(session, provider=provider)
+    intent = session["payment_intent"] or {}
     if session["payment_status"] == "no_payment_required":
         _credit_gift(top_up, session, at=at)
     elif session["payment_status"] == "paid":
         _require_total(top_up, session["amount_total"], session["currency"])
-        credit(top_up, payment_id=session["payment_intent"], at=at)
+        _credit(top_up, intent, at=at)
+    elif intent.get("status") in FAILED_LATER:
+        # The bank was asked after the checkout, and it refused.
+        _note_failure(top_up, intent)
+        _end(top_up, TopUp.Status.FAILED)
     elif top_up.status in {*TopUp.OPEN, TopUp.Status.EXPIRED}:
         top_up.status = TopUp.Status.PROCESSING
         top_up.save(update_fields=["status"])
-
-
-def session_failed(session: dict[str, Any], *, provider: str, at: datetime) -> None:
-    """
-    Note that money that was on its way did not arrive.
-    """
-    top_up = lock_top_up(session, provider=provider)
-    _end(top_up, TopUp.Status.FAILED)
 
 
 def session_expired(session: dict[str, Any], *, provider: str, at: datetime) -> None:
@@ -116,6 +115,10 @@ def payment_succeeded(intent: dict[str, Any], *, provider: str, at: datetime) ->
     """
     top_up = lock_top_up(intent, provider=provider)
     _require_total(top_up, intent["amount_received"], intent["currency"])
+    _credit(top_up, intent, at=at)
+
+
+def _credit(top_up: TopUp, intent: dict[str, Any], *, at: datetime) -> None:
     credit(top_up, payment_id=intent["id"], at=at)
     _keep_card(top_up, intent, at=at)
     charge = intent.get("latest_charge") or ""
@@ -144,10 +147,14 @@ def payment_failed(intent: dict[str, Any], *, provider: str, at: datetime) -> No
     top_up = lock_top_up(intent, provider=provider)
     if top_up.status == TopUp.Status.PAID:
         return
-    error = intent.get("last_payment_error") or {}
-    top_up.failure = str(error.get("message") or "")[:250]
+    _note_failure(top_up, intent)
     if top_up.status == TopUp.Status.EXPIRED or top_up.kind == TopUp.Kind.AUTO:
         _end(top_up, TopUp.Status.FAILED)
+
+
+def _note_failure(top_up: TopUp, intent: dict[str, Any]) -> None:
+    error = intent.get("last_payment_error") or {}
+    top_up.failure = str(error.get("message") or "")[:250]
     top_up.save(update_fields=["failure"])
 
 

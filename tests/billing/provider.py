@@ -10,6 +10,8 @@ from django.urls import reverse
 from django.utils import timezone
 from djmoney.money import Money
 
+from billing.gateway import ProviderObject
+from billing.gateways.sandbox import SandboxGateway
 from billing.models import ProviderEvent, TopUp
 from billing.services.events import process_event, store_event
 from billing.services.profiles import save_profile
@@ -20,6 +22,18 @@ from tests.billing.conftest import NOON
 
 SECRET = "whsec_demo_only_not_a_secret"
 numbers = count(1)
+known = {}
+fetch_from_sandbox = SandboxGateway.fetch
+
+
+def fetch(gateway, *, kind, provider_ref):
+    """
+    Answer with what a test said that the provider knows, else with what it does know.
+    """
+    body = known.get((kind, provider_ref))
+    if body is None:
+        return fetch_from_sandbox(gateway, kind=kind, provider_ref=provider_ref)
+    return ProviderObject(kind=kind, body=json.loads(json.dumps(body)))
 
 
 def quote(wallet, amount="100.00", *, country="US", at=NOON, **profile):
@@ -60,11 +74,19 @@ def session(top_up, **changes):
         "livemode": False,
         "metadata": {"top_up": str(top_up.uuid)},
         "mode": "payment",
-        "payment_intent": payment_id(top_up),
+        "payment_intent": intent(top_up),
         "payment_status": "paid",
         "status": "complete",
         "total_details": {"amount_discount": 0, "amount_shipping": 0, "amount_tax": 0},
     } | changes
+
+
+def session_of(top_up, payment):
+    """
+    Return the session of what was paid on the sandbox's page.
+    """
+    paid_by = intent(top_up, id=payment.payment_id, latest_charge=payment.charge_id)
+    return session(top_up, payment_intent=paid_by)
 
 
 def intent(top_up, **changes):
@@ -122,7 +144,12 @@ def dispute(top_up, *, minor, status="needs_response", fee=1500, **changes):
     } | changes
 
 
-def event(kind, body, *, event_id=None, livemode=False):
+def event(kind, body, *, event_id=None, livemode=False, truth=None):
+    """
+    Return an event about `body`, which the provider knows so, or else as `truth`.
+    """
+    if "object" in body:
+        known[body["object"], body["id"]] = truth or body
     return {
         "id": event_id or f"evt_{next(numbers)}",
         "object": "event",

@@ -9,8 +9,14 @@ import pytest
 
 import clock
 from billing import tasks
-from billing.gateway import CardDeclined, CardOrder, CheckoutOrder, GatewayError
-from billing.gateways import by_name, current, sandbox
+from billing.gateway import (
+    CardDeclined,
+    CardOrder,
+    CheckoutOrder,
+    GatewayError,
+    NotAtProvider,
+)
+from billing.gateways import by_name, current, deliveries, sandbox
 from billing.gateways.sandbox import SandboxGateway
 from billing.models import SandboxDelivery, SandboxPayment, TopUp
 from tests.billing import provider
@@ -103,7 +109,7 @@ def test_fetches_what_it_knows(db):
     )
 
     assert session.body["payment_status"] == "paid"
-    assert session.body["payment_intent"] == intent.body["id"]
+    assert session.body["payment_intent"] == intent.body
     assert intent.body["amount_received"] == 12000
 
 
@@ -159,22 +165,22 @@ def test_events_arrive_by_http_and_credit_the_wallet(site, paid_in_sandbox):
     rows = SandboxDelivery.objects.all()
     assert [(row.answer, row.tries) for row in rows] == [("200", 1), ("200", 1)]
     assert all(row.delivered_at for row in rows)
-    assert sandbox.deliver_due(at=clock.now() + timedelta(hours=1)) == 0
+    assert deliveries.deliver_due(at=clock.now() + timedelta(hours=1)) == 0
 
 
 def test_dead_site_hears_it_later(settings, paid_in_sandbox, request):
     # Port 9 of the own machine: nobody listens.
     settings.SITE_URL = "http://127.0.0.1:9"
     now = clock.now()
-    assert sandbox.deliver_due(at=now) == 2
+    assert deliveries.deliver_due(at=now) == 2
     row = SandboxDelivery.objects.first()
     assert row.answer == "ConnectionError"
     assert row.delivered_at is None
     assert row.next_try_at == now + timedelta(seconds=2)
-    assert sandbox.deliver_due(at=now + timedelta(seconds=1)) == 0
+    assert deliveries.deliver_due(at=now + timedelta(seconds=1)) == 0
 
     settings.SITE_URL = request.getfixturevalue("live_server").url
-    assert sandbox.deliver_due(at=now + timedelta(seconds=2)) == 2
+    assert deliveries.deliver_due(at=now + timedelta(seconds=2)) == 2
 
     assert balance(paid_in_sandbox.wallet.available_id) == Decimal("100.00")
 
@@ -182,12 +188,12 @@ def test_dead_site_hears_it_later(settings, paid_in_sandbox, request):
 def test_refusing_site_hears_it_again(site, paid_in_sandbox, monkeypatch):
     now = clock.now()
     with monkeypatch.context() as forged:
-        forged.setattr(sandbox, "sign", lambda body, secret, at: "t=1,v1=00")
-        sandbox.deliver_due(at=now)
+        forged.setattr(deliveries, "sign", lambda body, secret, at: "t=1,v1=00")
+        deliveries.deliver_due(at=now)
     assert {row.answer for row in SandboxDelivery.objects.all()} == {"400"}
     assert balance(paid_in_sandbox.wallet.available_id) == 0
 
-    sandbox.deliver_due(at=now + timedelta(seconds=2))
+    deliveries.deliver_due(at=now + timedelta(seconds=2))
 
     assert balance(paid_in_sandbox.wallet.available_id) == Decimal("100.00")
 
@@ -199,12 +205,12 @@ def test_event_taken_by_another_sender_is_left(paid_in_sandbox, monkeypatch):
         sent.append(row.pk)
         # Another sender claims what this one has listed and not come to yet.
         SandboxDelivery.objects.exclude(pk=row.pk).update(
-            next_try_at=at + sandbox.LEASE
+            next_try_at=at + deliveries.LEASE
         )
 
-    monkeypatch.setattr(sandbox, "_deliver", deliver)
+    monkeypatch.setattr(deliveries, "_deliver", deliver)
 
-    assert sandbox.deliver_due(at=now) == 1
+    assert deliveries.deliver_due(at=now) == 1
     assert len(sent) == 1
 
 
@@ -214,3 +220,50 @@ def test_nothing_runs_where_money_is_real(settings, paid_in_sandbox):
     tasks.run_sandbox()
 
     assert not SandboxDelivery.objects.filter(tries__gt=0).exists()
+
+
+@pytest.fixture
+def paid_payment(db):
+    checkout = SandboxGateway().open_checkout(order())
+    return sandbox.pay(
+        reference=checkout.provider_ref.removeprefix("cs_test_"), at=NOON
+    )
+
+
+def fetched(kind, provider_ref):
+    return SandboxGateway().fetch(kind=kind, provider_ref=provider_ref).body
+
+
+def test_fetches_a_charge_and_its_refund(paid_payment):
+    SandboxGateway().refund(
+        sandbox.RefundOrder(
+            key="1", reference="abc", payment_id=paid_payment.payment_id, total=usd(70)
+        )
+    )
+
+    charge = fetched("charge", paid_payment.charge_id)
+    refund = fetched("refund", "re_abc")
+
+    assert (charge["amount"], charge["amount_refunded"]) == (12000, 7000)
+    assert (refund["amount"], refund["metadata"]) == (7000, {"refund": "abc"})
+    assert refund["payment_intent"] == charge["payment_intent"]
+    with pytest.raises(NotAtProvider):
+        fetched("refund", "re_other")
+    with pytest.raises(NotAtProvider):
+        fetched("dispute", paid_payment.dispute_id)
+
+
+@pytest.mark.parametrize(("is_won", "net"), [(False, -13500), (True, -1500)])
+def test_fetches_a_dispute_with_what_it_moved(paid_payment, is_won, net):
+    reference = paid_payment.reference
+    sandbox.dispute(reference=reference, at=NOON)
+    with pytest.raises(sandbox.NotOpen):
+        sandbox.dispute(reference=reference, at=NOON)
+
+    sandbox.decide_dispute(reference=reference, is_won=is_won, at=NOON)
+
+    body = fetched("dispute", paid_payment.dispute_id)
+    assert (body["status"], body["amount"]) == ("won" if is_won else "lost", 12000)
+    assert sum(row["net"] for row in body["balance_transactions"]) == net
+    with pytest.raises(sandbox.NotOpen):
+        sandbox.decide_dispute(reference=reference, is_won=not is_won, at=NOON)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from datetime import timedelta
+from urllib.parse import unquote
 
 import pytest
 import requests
@@ -18,6 +19,7 @@ from billing.gateway import (
     CardOrder,
     CheckoutOrder,
     GatewayError,
+    NotAtProvider,
     OutcomeUnknown,
     RefundOrder,
 )
@@ -99,17 +101,13 @@ def card_order(**changes):
     )
 
 
-def test_charges_a_saved_card_and_refunds_it(local):
+def paid_and_refunded(local):
+    """
+    12.34 paid from a saved card and 2.34 of it given back.
+    """
     customer = local.open_customer(key="user:1", email="renter@example.com")
     card = attach(local, customer)
-
     paid = local.charge_card(card_order(customer_ref=customer, card_ref=card))
-
-    assert paid.kind == "payment_intent"
-    assert paid.body["status"] == "succeeded"
-    assert paid.body["amount"] == 1234
-    assert paid.body["currency"] == "usd"
-    assert paid.body["metadata"]["top_up"] == card_order().reference
     back = local.refund(
         RefundOrder(
             key="refund:1",
@@ -118,6 +116,17 @@ def test_charges_a_saved_card_and_refunds_it(local):
             total=usd("2.34"),
         )
     )
+    return paid, back
+
+
+def test_charges_a_saved_card_and_refunds_it(local):
+    paid, back = paid_and_refunded(local)
+
+    assert paid.kind == "payment_intent"
+    assert paid.body["status"] == "succeeded"
+    assert paid.body["amount"] == 1234
+    assert paid.body["currency"] == "usd"
+    assert paid.body["metadata"]["top_up"] == card_order().reference
     assert back.body["status"] == "succeeded"
     assert back.body["amount"] == 234
     assert back.body["metadata"]["refund"].startswith("22222222")
@@ -229,7 +238,34 @@ def test_fetches_a_checkout(gateway, stub):
     found = gateway.fetch(kind="checkout.session", provider_ref="cs_test_1")
 
     assert found.body["status"] == "open"
-    assert stub.asked[0][0] == "/v1/checkout/sessions/cs_test_1"
+    path, _headers, _body = stub.asked[0]
+    assert unquote(path) == "/v1/checkout/sessions/cs_test_1?expand[0]=payment_intent"
+
+
+def test_fetches_a_dispute(gateway, stub):
+    stub.answers = [(200, {"id": "dp_1", "object": "dispute", "status": "lost"})]
+
+    found = gateway.fetch(kind="dispute", provider_ref="dp_1")
+
+    assert (found.kind, found.body["status"]) == ("dispute", "lost")
+    assert stub.asked[0][0] == "/v1/disputes/dp_1"
+
+
+@pytest.mark.parametrize("kind", ["charge", "refund"])
+def test_fetches_what_was_paid_and_given_back(local, kind):
+    _paid, back = paid_and_refunded(local)
+    names = {"charge": back.body["charge"], "refund": back.body["id"]}
+
+    found = local.fetch(kind=kind, provider_ref=names[kind])
+
+    assert found.body["id"] == names[kind]
+    amount = found.body["amount_refunded" if kind == "charge" else "amount"]
+    assert amount == 234
+
+
+def test_what_there_is_not_is_told_from_what_is_refused(local):
+    with pytest.raises(NotAtProvider):
+        local.fetch(kind="charge", provider_ref="ch_none")
 
 
 def failure(kind, **details):
@@ -298,6 +334,7 @@ def test_r25_lost_answer_then_second_try_credits_once(
         ("checkout.session.completed", provider.session(top_up)),
         ("payment_intent.succeeded", provider.intent(top_up)),
     ]:
+        stub.answers = [(200, body)]
         content = provider.event(kind, body)
         payload = provider.json.dumps(content)
         header = stripe.WebhookSignature.generate_signature_header(

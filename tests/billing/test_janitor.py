@@ -52,7 +52,7 @@ def test_late_event_after_that_credits_nothing_more(top_up, reference):
 
     provider.tell(
         "checkout.session.completed",
-        provider.session(top_up, payment_intent=payment.payment_id),
+        provider.session_of(top_up, payment),
         at=LATE,
     )
 

@@ -99,9 +99,17 @@ def test_m11_unpaid_checkout_whose_money_never_arrives(wallet):
     unpaid = provider.session(top_up, payment_status="unpaid")
 
     provider.tell(COMPLETED, unpaid)
+    refused = provider.intent(
+        top_up,
+        amount_received=0,
+        status="requires_payment_method",
+        last_payment_error={"message": "The account is closed."},
+    )
+    unpaid["payment_intent"] = refused
     provider.tell("checkout.session.async_payment_failed", unpaid)
 
-    assert status_of(top_up) == TopUp.Status.FAILED
+    failed = TopUp.objects.get()
+    assert (failed.status, failed.failure) == ("FAILED", "The account is closed.")
     assert available(wallet) == 0
     assert not Transfer.objects.exists()
 
@@ -214,7 +222,10 @@ def test_live_event_on_a_test_site_waits_for_a_person(top_up, wallet):
 def test_m73b_second_payment_for_a_paid_top_up_waits_for_a_person(top_up, wallet):
     provider.tell(COMPLETED, provider.session(top_up))
 
-    row = provider.tell(COMPLETED, provider.session(top_up, payment_intent="pi_other"))
+    row = provider.tell(
+        COMPLETED,
+        provider.session(top_up, payment_intent=provider.intent(top_up, id="pi_other")),
+    )
 
     assert row.state == State.QUARANTINED
     assert available(wallet) == Decimal("100.00")

@@ -27,7 +27,7 @@ def top_up(renter):
     payment = sandbox.pay(reference=reference, at=NOON)
     provider.tell(
         "checkout.session.completed",
-        provider.session(row, payment_intent=payment.payment_id),
+        provider.session_of(row, payment),
     )
     return TopUp.objects.get(pk=row.pk)
 

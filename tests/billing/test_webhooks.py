@@ -8,8 +8,11 @@ from django.test import Client
 from django.urls import reverse
 
 from billing import webhooks
-from billing.models import ProviderEvent, Transfer
+from billing.gateway import GatewayError, OutcomeUnknown
+from billing.gateways.sandbox import SandboxGateway
+from billing.models import ProviderEvent, TopUp, Transfer
 from billing.services import payments
+from billing.services.events import process_due
 from tests.billing import provider
 from tests.billing.conftest import balance, make_wallet
 
@@ -226,3 +229,94 @@ def test_stripe_is_verified_with_both_secrets_during_a_roll(
 
     assert response.status_code == 200
     assert ProviderEvent.objects.get().provider == "stripe"
+
+
+def test_old_event_after_payment_is_the_payment_of_today(client, wallet):
+    """
+    "On its way" arrives late: by then the money is there.
+    """
+    top_up = provider.pending(wallet, "25.00")
+    old = provider.session(top_up, payment_status="unpaid")
+    content = provider.event(COMPLETED, old, truth=provider.session(top_up))
+
+    assert provider.post(client, content).status_code == 200
+
+    assert TopUp.objects.get().status == TopUp.Status.PAID
+    assert balance(wallet.available_id) == Decimal("25.00")
+
+
+@pytest.mark.parametrize(
+    ("kind", "lie", "truth"),
+    [
+        (
+            COMPLETED,
+            provider.session,
+            {"payment_status": "unpaid", "status": "open", "payment_intent": None},
+        ),
+        (
+            "payment_intent.succeeded",
+            provider.intent,
+            {"status": "requires_action", "amount_received": 0},
+        ),
+    ],
+)
+def test_event_that_lies_credits_nothing(client, top_up, wallet, kind, lie, truth):
+    body = lie(top_up)
+    content = provider.event(kind, body, truth=body | truth)
+
+    assert provider.post(client, content).status_code == 200
+
+    assert ProviderEvent.objects.get().state == State.DONE
+    assert TopUp.objects.get().status == TopUp.Status.PENDING
+    assert balance(wallet.available_id) == 0
+
+
+def test_amount_and_top_up_are_the_fetched_ones(client, wallet):
+    small, large = provider.pending(wallet, "5.00"), provider.pending(wallet, "500.00")
+    truth = provider.intent(small)
+    lie = provider.intent(large, id=truth["id"])
+
+    provider.post(client, provider.event("payment_intent.succeeded", lie, truth=truth))
+
+    assert balance(wallet.available_id) == Decimal("5.00")
+    assert {row.net.amount: row.status for row in TopUp.objects.all()} == {
+        Decimal("5.00"): "PAID",
+        Decimal("500.00"): "PENDING",
+    }
+
+
+def test_object_that_the_provider_does_not_know_waits_for_a_person(
+    client, top_up, wallet
+):
+    content = provider.event(COMPLETED, provider.session(top_up))
+    content["data"]["object"]["id"] = "cs_test_invented"
+
+    assert provider.post(client, content).status_code == 200
+
+    event = ProviderEvent.objects.get()
+    assert event.state == State.QUARANTINED
+    assert event.note == "The provider knows no checkout.session cs_test_invented."
+    assert balance(wallet.available_id) == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "state"),
+    [(OutcomeUnknown(), 200, "PARKED"), (GatewayError("No."), 500, "RECEIVED")],
+    ids=["no answer", "refused"],
+)
+def test_provider_that_cannot_be_asked_is_asked_again(
+    client, paid, wallet, monkeypatch, error, status, state
+):
+    def fail(*_, **__):
+        raise error
+
+    with monkeypatch.context() as broken:
+        broken.setattr(SandboxGateway, "fetch", fail)
+        assert provider.post(client, paid).status_code == status
+    event = ProviderEvent.objects.get()
+    assert event.state == state
+    assert balance(wallet.available_id) == 0
+
+    process_due(at=event.next_try_at)
+
+    assert balance(wallet.available_id) == Decimal("25.00")

@@ -14,7 +14,6 @@ from billing import services
 from billing.gateways import sandbox
 from billing.models import SandboxPayment, TopUp
 from billing.services import disputes, payouts, refunds, top_ups
-from tests.billing import provider
 from tests.billing.conftest import SUPPLIER
 from tests.billing.simulator import model
 from tests.billing.simulator.units import DAY, HOUR, in_cents, moment, usd
@@ -271,8 +270,8 @@ class People:
         top_up, purse = self.paid_top_up(refunded=0)
         if top_up is None:
             return None
-        body = self.dispute_body(top_up, "needs_response")
-        self.tell("charge.dispute.created", body)
+        reference = top_up.payment_id.removeprefix("pi_")
+        self.report(sandbox.dispute(reference=reference, at=moment(self.at)))
         if not purse.disputes:
             purse.is_frozen = True
         purse.disputes += 1
@@ -287,8 +286,9 @@ class People:
             return None
         row = self.random.choice(rows.order_by("pk"))
         is_won = self.random.random() < 0.6
-        body = self.dispute_body(row.top_up, "won" if is_won else "lost")
-        self.tell("charge.dispute.closed", body)
+        reference = row.top_up.payment_id.removeprefix("pi_")
+        at = moment(self.at)
+        self.report(sandbox.decide_dispute(reference=reference, is_won=is_won, at=at))
         if is_won:
             purse = self.purse_of(row.top_up)
             purse.disputes -= 1
@@ -323,11 +323,5 @@ class People:
             purse for wallet, purse in self.customers if wallet.pk == top_up.wallet_id
         )
 
-    def dispute_body(self, top_up, status):
-        return provider.dispute(
-            top_up,
-            minor=in_cents(top_up.total),
-            status=status,
-            payment_intent=top_up.payment_id,
-            charge=top_up.charge_id,
-        )
+    def report(self, payment):
+        self.send(payment.deliveries.latest("pk"))
