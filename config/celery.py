@@ -17,6 +17,10 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.conf.beat_schedule = {
     "bill due": {"task": "billing.tasks.bill_due", "schedule": 10.0},
+    "reconcile payments": {
+        "task": "billing.tasks.reconcile_payments",
+        "schedule": crontab(hour="2", minute="50"),
+    },
     "check books": {
         "task": "billing.tasks.check_books",
         "schedule": crontab(hour="3", minute="20"),
@@ -45,6 +49,18 @@ app.conf.beat_schedule = {
     "send stock alerts": {
         "task": "marketplace.tasks.send_stock_alerts",
         "schedule": 60.0,
+    },
+    "open the market": {
+        "task": "marketplace.tasks.open_when_due",
+        "schedule": 60.0,
+    },
+    "tell how the opening went": {
+        "task": "marketplace.tasks.send_opening_mails",
+        "schedule": 60.0,
+    },
+    "replay matches": {
+        "task": "marketplace.tasks.replay_matches",
+        "schedule": crontab(hour="3", minute="40"),
     },
     "match market": {"task": "marketplace.tasks.match_market", "schedule": 10.0},
     "provision": {"task": "workspaces.tasks.provision_due", "schedule": 5.0},

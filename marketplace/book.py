@@ -8,16 +8,18 @@ from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef, Q, QuerySet
 
 from catalog.models import Offer
 from marketplace.matching import Ask, Bid
-from workspaces.models import State, Workspace
+from workspaces.models import Workspace
 
 BOOK_CURRENCY = settings.CURRENCIES[0]
 """What limits in different currencies are ranked in."""
 
 BID_COLUMNS = (
+    "user_id",
     "gpu_id",
     "gpus",
     "regions",
@@ -51,25 +53,38 @@ def asks_of(*, gpu_ids: Iterable[int], at: datetime) -> list[Ask]:
 
 
 def bids_of(
-    *, gpu_ids: Iterable[int], at: datetime, states: Iterable[State] = ()
+    *, gpu_ids: Iterable[int], at: datetime, before_opening: bool = False
 ) -> list[Bid]:
     """
     Return the requests for some GPUs that wait, unless their start deadline is over.
 
-    Those are the ones in the order book, or else the ones in `states`.
+    Those are the ones in the order book, and `before_opening` also those that will be
+    in it when the market opens.
     """
-    book = Workspace.objects.queued()
-    waiting = (Workspace.objects.filter(state__in=states) if states else book).filter(
+    book = Workspace.objects.waiting() if before_opening else Workspace.objects.queued()
+    waiting = book.filter(
         Q(start_deadline__isnull=True) | Q(start_deadline__gt=at),
         gpu_id__in=gpu_ids,
     )
     return [
         _bid(workspace)
-        for workspace in waiting.select_related("quote").only(*BID_COLUMNS)
+        for workspace in waiting.select_related("quote")
+        .only(*BID_COLUMNS)
+        .annotate(own_offers=_own_offers())
     ]
 
 
-def _bid(workspace: Workspace) -> Bid:
+def _own_offers() -> ArraySubquery:
+    """
+    Return the offers of the supplier for which the owner of a request acts.
+    """
+    own = Offer.objects.filter(
+        supplier__members__user=OuterRef("user"), gpu=OuterRef("gpu")
+    )
+    return ArraySubquery(own.values("pk"))
+
+
+def _bid(workspace: Any) -> Bid:
     rates = workspace.quote.rates()
     return Bid(
         key=str(workspace.pk),
@@ -80,7 +95,9 @@ def _bid(workspace: Workspace) -> Bid:
         limit=workspace.limit_price.amount,
         # Without that rate it can take no ask in the book's currency anyway.
         rank=workspace.limit_price.amount / rates.get(BOOK_CURRENCY, Decimal(1)),
+        currency=workspace.currency,
         rates=rates,
         funded_at=workspace.funded_at,
-        avoids=frozenset(workspace.avoided_offers),
+        # Nobody rents from themselves: it would move the price, and nothing else.
+        avoids=frozenset([*workspace.avoided_offers, *workspace.own_offers]),
     )

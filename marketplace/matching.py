@@ -4,11 +4,13 @@ The order book rule, over plain records: no database, no clock.
 Bids come first by limit, highest first, then by the time they were funded, then by
 their key. Each takes the cheapest ask that is of its GPU, in one of its regions, has
 a free node of exactly its size and lasts long enough; of equal asks the older one. An
-ask where it could not be started is left out. A bid pays the ask and never more than its limit. It takes one whole node or nothing.
+ask that the bid avoids, where it could not be started or which is its owner's own, is
+left out. A bid pays the ask and never more than its limit. It takes one whole node or
+nothing.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
@@ -22,12 +24,12 @@ RATE_PLACES = 6
 @dataclass(frozen=True, slots=True)
 class Bid:
     """
-    A funded request: what it needs and the most it pays per GPU-hour.
+    A funded request: what it needs and the most it pays per GPU-hour, in `currency`.
 
     `rates` turns an ask's currency into the bid's, as frozen in the bid's quote; an
     ask in a currency that is missing there cannot be taken. `rank` is the limit in
     the one currency that all bids of a book are compared in. `avoids` are the keys of
-    asks where it could not be started before.
+    asks that it does not take: where it could not be started, or its owner's own.
     """
 
     key: str
@@ -37,6 +39,7 @@ class Bid:
     hours: int
     limit: Decimal
     rank: Decimal
+    currency: str
     rates: Mapping[str, Decimal]
     funded_at: datetime
     avoids: frozenset[int] = frozenset()
@@ -111,7 +114,7 @@ class Lane:
         place = self._first(until)
         if place is None or self.asks[place].key not in avoids:
             return place
-        # Only who could not be started before avoids an ask, so walking is cheap.
+        # A bid avoids few asks, and most avoid none, so walking is cheap.
         others = range(place + 1, len(self.asks))
         return next(
             (other for other in others if self._suits(other, until, avoids)), None
@@ -166,6 +169,43 @@ def match_book(
     return pairings
 
 
+def price_of(ask: Ask, bid: Bid) -> Decimal:
+    """
+    Return what the bid would pay per GPU-hour, in its currency and to six decimals.
+    """
+    # Rounded like the quote whose ask may have been taken as the limit.
+    return round_half_up(ask.price * bid.rates[ask.currency], RATE_PLACES)
+
+
+def cheapest(bid: Bid, asks: Iterable[Ask], *, at: datetime) -> Ask | None:
+    """
+    Return the ask that a bid would take, were its limit high enough.
+    """
+    free = replace(bid, limit=Decimal("Infinity"))
+    found = _best(free, _lanes(asks), (at + timedelta(hours=bid.hours)).timestamp())
+    return found[0].asks[found[1]] if found else None
+
+
+def decided_from(
+    *, bids: Iterable[Bid], asks: Iterable[Ask], pairings: Sequence[Pairing]
+) -> tuple[list[Bid], list[Ask]]:
+    """
+    Return the part of a book that its first pairings follow from.
+
+    That are the bids whose turn had come, matched or not, in their order, and the asks
+    in their places and of their sizes.
+    """
+    if not pairings:
+        return [], []
+    last = _turn(pairings[-1].bid)
+    heard = sorted((bid for bid in bids if _turn(bid) <= last), key=_turn)
+    places = {(bid.gpu_id, bid.gpus, region) for bid in heard for region in bid.regions}
+    looked_at = [
+        ask for ask in asks if (ask.gpu_id, ask.gpus_per_node, ask.region) in places
+    ]
+    return heard, sorted(looked_at, key=lambda ask: ask.key)
+
+
 def _turn(bid: Bid) -> tuple[Decimal, datetime, str]:
     return (-bid.rank, bid.funded_at, bid.key)
 
@@ -200,11 +240,9 @@ def _best(
             if lane is None or place is None:
                 continue
             ask = lane.asks[place]
-            price = ask.price * rate
-            # Rounded like the quote whose ask may have been taken as the limit.
-            if round_half_up(price, RATE_PLACES) > bid.limit:
+            if price_of(ask, bid) > bid.limit:
                 continue
-            order = (price, _age(ask))
+            order = (ask.price * rate, _age(ask))
             if best is None or order < best[0]:
                 best = (order, lane, place)
     return (best[1], best[2]) if best else None

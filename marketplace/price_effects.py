@@ -22,7 +22,7 @@ from catalog.models import GpuModel, Offer, Region
 from catalog.price_plans import PlannedPrice, PricePlan
 from marketplace.book import bids_of
 from workspaces.models import Workspace
-from workspaces.states import ON_A_NODE, WAITING
+from workspaces.states import ON_A_NODE
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _limits(gpu_ids: Iterable[int], *, at: datetime) -> dict[_Lane, list[Decimal
     Return what waiting requests pay at most, in order, by where they can go.
     """
     found = defaultdict(list)
-    for bid in bids_of(gpu_ids=gpu_ids, at=at, states=WAITING):
+    for bid in bids_of(gpu_ids=gpu_ids, at=at, before_opening=True):
         for region in bid.regions:
             for currency, rate in bid.rates.items():
                 lane = _Lane(bid.gpu_id, bid.gpus, region, currency)

@@ -1,8 +1,35 @@
+import logging
+
 from celery import shared_task
 from django.db import transaction
 
 import clock
 from marketplace import outbox, services, stock_mails
+
+logger = logging.getLogger(__name__)
+
+
+@shared_task
+def open_when_due() -> None:
+    """
+    Open the market at its planned time and match it at once.
+    """
+    if services.open_when_due(at=clock.now()):
+        services.match_market(at=clock.now())
+
+
+@shared_task
+def send_opening_mails() -> None:
+    services.send_opening_mails(at=clock.now())
+
+
+@shared_task
+def replay_matches() -> None:
+    """
+    Tell the log, and whoever watches it, of every match that is not the rule's.
+    """
+    for difference in services.replay_matches(at=clock.now()).differences:
+        logger.critical("Matches: %s", difference)
 
 
 @shared_task

@@ -1,4 +1,4 @@
-from django.urls import path
+from django.urls import include, path
 
 from marketplace.views import (
     dashboard,
@@ -6,6 +6,7 @@ from marketplace.views import (
     home,
     look,
     market,
+    matches,
     prices,
     profile,
     staff,
@@ -21,6 +22,7 @@ urlpatterns = [
     path("mailbox/", demo.mailbox, name="mailbox"),
     path("staff/", staff.index, name="staff"),
     path("staff/launch/", staff.launch, name="staff_launch"),
+    path("staff/matches/", matches.matches, name="staff_matches"),
     path("staff/launch/open/", staff.open_market, name="staff_open"),
     path("staff/launch/pause/", staff.pause_market, name="staff_pause"),
     path("staff/prices/", prices.prices, name="staff_prices"),
@@ -42,4 +44,5 @@ urlpatterns = [
     ),
     path("staff/clock/", staff.move_clock, name="staff_clock"),
     path("staff/look/", look.look, name="look"),
+    path("", include("marketplace.supplier_urls")),
 ]

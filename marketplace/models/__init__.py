@@ -1,5 +1,5 @@
-from marketplace.models.launch import Launch, LaunchEvent
-from marketplace.models.matches import Match
+from marketplace.models.launch import Launch, LaunchEvent, OpeningLetter
+from marketplace.models.matches import Match, MatchRun, Replay
 from marketplace.models.people import User
 from marketplace.models.suppliers import (
     Check,
@@ -16,6 +16,9 @@ __all__ = [
     "Launch",
     "LaunchEvent",
     "Match",
+    "MatchRun",
+    "OpeningLetter",
+    "Replay",
     "StartNotice",
     "SupplierMember",
     "User",

@@ -1,3 +1,5 @@
+from typing import ClassVar
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -31,6 +33,7 @@ class Launch(models.Model):
     )
     opens_at = models.DateTimeField(_("planned opening"), null=True, blank=True)
     opened_at = models.DateTimeField(_("opened at"), null=True, blank=True)
+    matched_at = models.DateTimeField(_("book first matched at"), null=True, blank=True)
     paused_at = models.DateTimeField(_("paused at"), null=True, blank=True)
     pause_reason = models.CharField(_("reason"), max_length=200, blank=True)
 
@@ -90,3 +93,26 @@ class LaunchEvent(models.Model):
 
     def __str__(self) -> str:
         return self.get_kind_display()
+
+
+class OpeningLetter(models.Model):
+    """
+    That somebody was told how the opening went for them: one mail for each account.
+    """
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL,
+        models.CASCADE,
+        related_name="+",
+        verbose_name=_("user"),
+    )
+    sent_at = models.DateTimeField(_("sent at"))
+
+    objects: ClassVar["models.Manager[OpeningLetter]"] = models.Manager()
+
+    class Meta:
+        verbose_name = _("mail about the opening")
+        verbose_name_plural = _("mails about the opening")
+
+    def __str__(self) -> str:
+        return str(self.user_id)

@@ -16,6 +16,7 @@ from catalog import services as catalog_services
 from catalog.models import Offer
 from marketplace import services
 from marketplace.models import Match
+from marketplace.services import matching
 from tests.workspaces.conftest import (
     NOON,
     free_nodes,
@@ -252,7 +253,7 @@ def test_a_match_that_cannot_be_made_does_not_stop_the_others(
             raise catalog_services.NoFreeNode
         take_node(**node)
 
-    monkeypatch.setattr(services.catalog, "take_node", taken_once)
+    monkeypatch.setattr(matching.catalog, "take_node", taken_once)
 
     [match] = open_market()
 
@@ -264,7 +265,7 @@ def test_a_match_that_cannot_be_made_does_not_stop_the_others(
 def test_cuts_a_long_book_into_transactions_without_changing_it(
     make_funded, offer, open_market, monkeypatch
 ):
-    monkeypatch.setattr(services, "MATCHES_PER_TRANSACTION", 1)
+    monkeypatch.setattr(matching, "MATCHES_PER_RUN", 1)
     limits = [Decimal("0.34"), Decimal("0.36"), Decimal("0.35")]
     low, high, middle = (make_funded(wanted_limit=limit) for limit in limits)
 

@@ -20,6 +20,7 @@ def make_bid(key, limit, **changes):
         "hours": 8,
         "limit": Decimal(limit),
         "rank": Decimal(limit),
+        "currency": "USD",
         "rates": {"USD": Decimal(1)},
         "funded_at": NOON - timedelta(days=1),
     }
@@ -160,6 +161,7 @@ BIDS = st.builds(
     hours=st.integers(1, 4),
     limit=PRICES,
     rank=PRICES,
+    currency=st.just("USD"),
     rates=RATES,
     funded_at=st.integers(0, 3).map(lambda hour: NOON - timedelta(hours=hour)),
 )
