@@ -98,6 +98,10 @@ class ShortlistItem:
     asks: list[Ask]
     stale: list[Ask]
 
+    @property
+    def best(self) -> Ask | None:
+        return self.asks[0] if self.asks else None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Guide:

@@ -164,6 +164,7 @@ ACCESS = {
     # billing
     "billing:wallet": for_everybody_logged_in(),
     "billing:top_up": for_everybody_logged_in(),
+    "catalog:compare": public(),
     "billing:top_up_confirm": for_its_owner("top_up"),
     "billing:top_up_status": for_its_owner("confirmed_top_up"),
     "billing:refund": for_its_owner("paid_top_up"),

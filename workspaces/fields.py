@@ -10,7 +10,7 @@ from django.utils.translation import get_language
 
 import formats
 from catalog.models import GpuModel, Region, StoragePlan
-from catalog.templatetags.catalog_names import plan_name, region_name
+from catalog.names import plan_name, region_name
 
 DATETIME_LOCAL = "%Y-%m-%dT%H:%M"
 

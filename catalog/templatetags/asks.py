@@ -8,7 +8,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import get_current_timezone
-from django.utils.translation import get_language, gettext, ngettext
+from django.utils.translation import get_language, gettext, ngettext, pgettext
 
 import formats
 from catalog.asks import Ask
@@ -54,6 +54,31 @@ def as_of(ask: Ask) -> str:
     day = formats.day(ask.as_of, _language(), get_current_timezone(), is_short=True)
     text = gettext("%(supplier)s, as of %(day)s")
     return text % {"supplier": ask.supplier, "day": day}
+
+
+@register.filter
+def asked(ask: Ask) -> SafeString:
+    """
+    Return a price with who asks it, as of when, and what is free.
+    """
+    return format_html(
+        '<b>{}</b><br>{}<br><small class="narrow">{}</small>',
+        formats.rate(ask.rate, _language()),
+        free_badge(ask),
+        as_of(ask),
+    )
+
+
+@register.filter
+def from_price(ask: Ask | None) -> SafeString:
+    """
+    Say that a price is the lowest of several, or that there is none.
+    """
+    if ask is None:
+        return format_html('<span class="soft">{}</span>', gettext("no live ask"))
+    text = pgettext("the lowest of several prices", "from <b>%(price)s</b>")
+    price = formats.rate(ask.rate, _language())
+    return format_html(text.replace("%(price)s", "{}"), price)
 
 
 def _badge(kind: str, text: str) -> SafeString:

@@ -1,15 +1,20 @@
-from decimal import Decimal
+from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_not_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
+from django_htmx.middleware import HtmxDetails
 
 import clock
 from catalog.asks import asks_of, best_asks, best_of
-from catalog.guides import FitRow, cost_windows, fit_rows
-from catalog.models import GpuModel, Offer, OfferPrice
+from catalog.comparison import compare, read_choice
+from catalog.forms.gpu_list import GpuFilterForm
+from catalog.gpu_list import list_gpus
+from catalog.guides import cost_windows, fit_rows
+from catalog.models import GpuModel, Offer, OfferPrice, Region
 from catalog.views.price_history import history_part
 
 OFFERS_SHOWN = 50
@@ -19,13 +24,43 @@ VERSIONS_SHOWN = 50
 @require_safe
 @login_not_required
 def gpus(request: HttpRequest) -> HttpResponse:
-    found = fit_rows(GpuModel.objects.all(), asks=best_asks(at=clock.now()))
-    return render(request, "catalog/gpus.html", {"rows": sorted(found, key=_by_price)})
+    every = list(GpuModel.objects.all())
+    form = GpuFilterForm(
+        request.GET, gpus=every, regions=Region.objects.order_by("name")
+    )
+    asks = best_asks(at=clock.now())
+    listing = list_gpus(every, asks=asks, filters=form.filters(), sort=form.sorted_by())
+    removals = [
+        {
+            "said": form.said(removal.name),
+            "query": urlencode(form.without(removal.name)),
+            "removal": removal,
+        }
+        for removal in listing.removals
+    ]
+    htmx = HtmxDetails(request)
+    is_fragment = bool(htmx) and not htmx.history_restore_request
+    template = "catalog/_gpu_list.html" if is_fragment else "catalog/gpus.html"
+    context = {"form": form, "listing": listing, "removals": removals}
+    response = render(request, template, context)
+    address = f"{request.path}?{urlencode(form.state())}".rstrip("?")
+    response["HX-Push-Url"] = address
+    patch_vary_headers(response, ["HX-Request"])
+    return response
 
 
-def _by_price(row: FitRow) -> tuple[bool, bool, Decimal, Decimal, str]:
-    is_unknown, price = row.best.price_order[:2] if row.best else (False, Decimal(0))
-    return row.best is None, is_unknown, price, row.gpu.memory_gb, row.gpu.label
+@require_safe
+@login_not_required
+def compare_gpus(request: HttpRequest) -> HttpResponse:
+    every = list(GpuModel.objects.order_by("label"))
+    choice = read_choice(request.GET.getlist("gpu"), gpus=every)
+    asks = best_asks(at=clock.now()) if choice.is_enough else {}
+    context = {
+        "gpus": every,
+        "choice": choice,
+        "comparison": compare(choice.gpus, asks=asks) if choice.is_enough else None,
+    }
+    return render(request, "catalog/compare.html", context)
 
 
 @require_safe

@@ -16,8 +16,8 @@ from django.views.decorators.http import require_safe
 
 import clock
 from catalog.models import GpuModel, Offer, Region
+from catalog.names import region_name
 from catalog.price_history import PriceHistory, read_history
-from catalog.templatetags.catalog_names import region_name
 from csv_files import csv_lines
 
 DAYS = (30, 90, 365)

@@ -67,7 +67,8 @@ def seed_rows(table, first_words=""):
 
 def shown_rows(page, *, is_exact=False):
     rows = tables_of(page)[0]
-    plain = [[cell.replace("\u00a0", " ") for cell in row] for row in rows]
+    # After the seed's columns comes who asks the price, and as of when.
+    plain = [[cell.replace("\u00a0", " ") for cell in row[:6]] for row in rows]
     if is_exact:
         return plain
     # The word before the price is left to the translation, the figure is not.
@@ -100,6 +101,12 @@ def test_says_that_prices_are_the_lowest(catalog, client, language, table, word)
     page = client.get(PATHS[language])
 
     assert shown_rows(page, is_exact=True) == seed_rows(table, word)
+
+
+def test_says_who_asks_each_price_and_since_when_that_is_true(catalog, client):
+    rows = tables_of(client.get(PATHS["en"]))[0]
+
+    assert {row[6] for row in rows} == {"EverXCloud, as of Nov 30, 2026"}, "R11"
 
 
 def test_spaces_within_spanish_figures_do_not_break(catalog, client):
@@ -137,7 +144,7 @@ def test_says_whose_price_the_windows_are_worked_on_and_how_old_it_is(catalog, c
 
     assert "Worked on GPURento's price of $0.34" in text
     assert "not confirmed since September 1, 2026" in text
-    assert "At the best live ask, $0.33 from EverXCloud, it would cost:" in text
+    assert "At the best live ask, $0.33 from EverXCloud as of November 30, 2026, it would cost:" in text
     assert "compute only" in text
 
 
@@ -171,7 +178,7 @@ def test_has_no_from_price_without_a_live_ask(catalog, client, now):
     row = tables_of(client.get(PATHS["en"]))[0][-1]
 
     assert row[0] == "H200 Hopper"
-    assert row[-1] == "no live ask"
+    assert row[5] == "no live ask"
 
 
 FACTS = {

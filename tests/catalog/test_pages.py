@@ -11,6 +11,7 @@ from catalog.models import GpuModel, Offer, OfferPrice, Region, Supplier
 PATHS = [
     "/planner/",
     "/gpus/",
+    "/gpus/compare/?gpu=rtx-4090&gpu=l40s",
     "/gpus/rtx-4090/",
     "/gpus/rtx-4090/prices.csv",
     "/availability/",
