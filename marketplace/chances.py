@@ -1,0 +1,129 @@
+"""
+What a supplier would earn of what waits by adding one more node.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import NamedTuple
+
+from djmoney.money import Money
+
+from catalog.models import GpuModel, Region
+from catalog.names import region_name
+from marketplace.book import BOOK_CURRENCY, asks_of
+from marketplace.suppliers.desk import share_of
+from money import round_half_up
+
+MONTH_HOURS = 730
+
+
+class Waiting(NamedTuple):
+    """
+    A funded request that waits: `money` and `limit` are in the book's currency.
+    """
+
+    key: str
+    renter: int
+    gpu_id: int
+    gpus: int
+    regions: frozenset[str]
+    method: str
+    model_id: int
+    sequence_length: int
+    hours: int
+    limit: Decimal
+    money: Decimal
+    is_met: bool
+
+    @property
+    def gpu_hours(self) -> int:
+        return self.gpus * self.hours
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeChance:
+    """
+    What one more node would earn of what waits: at `ask`, the one that brings most.
+
+    `gpu_hours` of funded work would take it, at most a month of them.
+    """
+
+    gpu_id: int
+    gpu: str
+    region: str
+    region_slug: str
+    gpus: int
+    waiting_gpus: int
+    free_gpus: int
+    renters: int
+    ask: Money
+    gpu_hours: int
+
+    @property
+    def gap(self) -> int:
+        """
+        Return how many GPUs more wait than are free.
+        """
+        return self.waiting_gpus - self.free_gpus
+
+    @property
+    def earns(self) -> Money:
+        net = share_of(self.ask).net
+        return Money(round_half_up(net.amount * self.gpu_hours), net.currency)
+
+
+def chances_of(rows: Sequence[Waiting], at: datetime) -> list[NodeChance]:
+    """
+    Return, for each place where more waits than is free, what a node there would earn.
+    """
+    places: dict[tuple[int, str, int], list[Waiting]] = defaultdict(list)
+    for row in rows:
+        for region in row.regions:
+            places[row.gpu_id, region, row.gpus].append(row)
+    free: dict[tuple[int, str, int], int] = defaultdict(int)
+    for offered in asks_of(gpu_ids={gpu_id for gpu_id, *_rest in places}, at=at):
+        place = (offered.gpu_id, offered.region, offered.gpus_per_node)
+        free[place] += offered.free_nodes * offered.gpus_per_node
+    gpus = dict(GpuModel.objects.values_list("pk", "label"))
+    regions = {region.slug: region_name(region) for region in Region.objects.all()}
+    chances = []
+    for (gpu_id, region, size), there in places.items():
+        unmet = [row for row in there if not row.is_met]
+        if not unmet:
+            continue
+        ask, hours = _best_ask(unmet, size)
+        chances.append(
+            NodeChance(
+                gpu_id=gpu_id,
+                gpu=gpus[gpu_id],
+                region=regions.get(region, region),
+                region_slug=region,
+                gpus=size,
+                waiting_gpus=sum(row.gpus for row in there),
+                free_gpus=free[gpu_id, region, size],
+                renters=len({row.renter for row in unmet}),
+                ask=Money(ask, BOOK_CURRENCY),
+                gpu_hours=hours,
+            )
+        )
+    return sorted(chances, key=lambda row: (-row.earns.amount, row.gpu, row.region))
+
+
+def _best_ask(unmet: Sequence[Waiting], size: int) -> tuple[Decimal, int]:
+    """
+    Return the ask at which one node earns most from what waits, and for how long.
+
+    Whoever pays that much or more could take it, one after the other, for a month.
+    """
+    limits = sorted({row.limit for row in unmet})
+    options = [(limit, _hours_at(limit, unmet, size)) for limit in limits]
+    # Never above what is taken for certain: a limit is the most that somebody pays.
+    return max(options, key=lambda option: (option[0] * option[1], -option[0]))
+
+
+def _hours_at(limit: Decimal, unmet: Sequence[Waiting], size: int) -> int:
+    hours = sum(row.gpu_hours for row in unmet if row.limit >= limit)
+    return min(hours, MONTH_HOURS * size)

@@ -1,0 +1,147 @@
+"""
+How a supplier stands: its nodes, what they earn, and what waits for it.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Count
+from djmoney.money import Money
+
+from billing import services as billing
+from billing.services import PartyStanding
+from catalog.models import Offer, Supplier
+from catalog.node_files import listed_offers
+from marketplace.models import CompanyEvent
+from marketplace.suppliers.companies import party_of
+from marketplace.suppliers.starts import Start, starts_of
+from money import round_half_up
+from workspaces.models import Workspace
+from workspaces.states import ON_A_NODE
+
+EVENTS_SHOWN = 8
+MONTH_HOURS = 730
+RATE_PLACES = 6
+
+
+@dataclass(frozen=True)
+class Share:
+    """
+    What an ask brings: `net` is what its supplier gets of it, per GPU-hour.
+    """
+
+    ask: Money
+    fee_rate: Decimal
+    gpus: int = 1
+
+    @property
+    def net(self) -> Money:
+        return self.ask - self.fee
+
+    @property
+    def fee(self) -> Money:
+        amount = round_half_up(self.ask.amount * self.fee_rate, RATE_PLACES)
+        return Money(amount, self.ask.currency)
+
+    @property
+    def month(self) -> Money:
+        """
+        Return what a node brings in a month of 730 hours in which it is always let.
+        """
+        amount = self.net.amount * self.gpus * MONTH_HOURS
+        return Money(round_half_up(amount), self.ask.currency)
+
+
+@dataclass(frozen=True)
+class NodeRow:
+    """
+    An offer of the supplier, what it brings, and how many of its nodes are let.
+    """
+
+    offer: Any
+    share: Share
+    rented: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overview:
+    nodes: int
+    rented: int
+    starts: list[Start]
+    standings: list[PartyStanding]
+    events: list[CompanyEvent]
+
+
+def share_of(ask: Money, *, gpus: int = 1) -> Share:
+    """
+    Return what an ask brings after the fee of today.
+    """
+    return Share(ask=ask, fee_rate=settings.PLATFORM_FEE_RATE, gpus=gpus)
+
+
+def fee_example() -> Share:
+    """
+    Return what a supplier gets of one dollar.
+    """
+    return share_of(Money(Decimal("1.00"), settings.CURRENCIES[0]))
+
+
+def node_rows(supplier: Supplier, *, at: datetime) -> list[NodeRow]:
+    """
+    Return what a supplier lists or pauses.
+    """
+    let = _let_nodes(supplier)
+    return [
+        NodeRow(
+            offer=offer,
+            share=share_of(
+                Money(offer.hourly_amount, offer.hourly_currency),
+                gpus=offer.gpus_per_node,
+            ),
+            rented=let.get(offer.pk, 0),
+        )
+        for offer in listed_offers(supplier.pk, at=at)
+    ]
+
+
+def overview_of(supplier: Supplier, *, at: datetime) -> Overview:
+    """
+    Return what the front page of a desk shows.
+    """
+    listed = Offer.objects.filter(supplier=supplier).listed(at)
+    events = CompanyEvent.objects.filter(company=supplier.pk).exclude(
+        kind__in=[CompanyEvent.Kind.PASSED, CompanyEvent.Kind.FAILED]
+    )
+    return Overview(
+        nodes=sum(listed.values_list("nodes", flat=True)),
+        rented=sum(_let_nodes(supplier).values()),
+        starts=starts_of(supplier.pk),
+        standings=billing.standings_of(party=party_of(supplier), at=at),
+        events=list(events.order_by("-pk")[:EVENTS_SHOWN]),
+    )
+
+
+def rank_of(ask: Money, *, gpu_id: int, region_id: int, gpus: int, at: datetime) -> int:
+    """
+    Return at which place an ask would stand among equal nodes in the same currency.
+    """
+    live: Any = Offer.objects.live(at)
+    others = live.filter(
+        gpu=gpu_id,
+        region=region_id,
+        gpus_per_node=gpus,
+        hourly_amount__lte=ask.amount,
+        hourly_currency=ask.currency.code,
+    )
+    return int(others.count()) + 1
+
+
+def _let_nodes(supplier: Supplier) -> dict[int, int]:
+    rented = Workspace.objects.filter(
+        offer__supplier=supplier, state__in=ON_A_NODE
+    ).order_by()
+    counts: Any = rented.values_list("offer").annotate(Count("pk"))
+    return dict(counts)
