@@ -5,6 +5,7 @@ Matching on the database. One node of EverXCloud's RTX 4090 costs 0.33 an hour.
 import threading
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 
 import pytest
 from django.db import IntegrityError, connection, connections, transaction
@@ -17,6 +18,7 @@ from catalog.models import Offer
 from marketplace import services
 from marketplace.models import Match
 from marketplace.services import matching
+from tests.billing.processes import in_threads
 from tests.workspaces.conftest import (
     NOON,
     free_nodes,
@@ -25,8 +27,8 @@ from tests.workspaces.conftest import (
     pay_in,
     wallet_of,
 )
-from workspaces.models import State
-from workspaces.services import cancel_workspace
+from workspaces.models import State, Workspace
+from workspaces.services import cancel_workspace, fund_workspace
 
 pytestmark = pytest.mark.django_db
 
@@ -260,6 +262,7 @@ def test_a_match_that_cannot_be_made_does_not_stop_the_others(
     assert match.workspace == second
     assert state_of(first) == State.QUEUED
     assert hold_on(first).released.amount == 0
+    assert services.replay_matches(at=NOON).differences == []
 
 
 def test_cuts_a_long_book_into_transactions_without_changing_it(
@@ -312,6 +315,33 @@ def test_two_processes_give_one_match_per_node(make_funded, offer):
     assert sorted(states) == [State.MATCHED] * 3 + [State.QUEUED] * 2
     assert len(found) == Match.objects.count() == 3
     assert free_nodes(offer) == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_fifty_parallel_requests_for_one_node_give_one_match(
+    make_quote, make_person, offer
+):
+    quotes = []
+    for number in range(5):
+        renter = make_person(f"renter{number}@example.com")
+        pay_in(renter, "200")
+        quotes += [make_quote(user=renter) for _ in range(10)]
+    leave_nodes(offer, 1)
+    services.open_doors(actor=None, at=NOON)
+
+    def fund_and_match(quote):
+        fund_workspace(user=quote.user, quote_id=quote.pk, at=NOON)
+        return services.match_market(at=NOON, gpu_id=offer.gpu_id)
+
+    answers = in_threads(*[partial(fund_and_match, quote) for quote in quotes])
+
+    assert [answer for answer in answers if not isinstance(answer, list)] == []
+    [match] = [match for answer in answers for match in answer]
+    assert Match.objects.get() == match
+    assert match.offer == offer
+    assert free_nodes(offer) == 0
+    assert Workspace.objects.filter(state=State.QUEUED).count() == 49
+    assert services.replay_matches(at=NOON).differences == []
 
 
 def test_locks_the_gpu_before_it_reads_the_book(funded, offer):

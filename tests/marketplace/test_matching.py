@@ -1,3 +1,4 @@
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -5,7 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marketplace.matching import Ask, Bid, Pairing, match_book
+from marketplace.book_log import read_asks, read_bids, write_asks, write_bids
+from marketplace.matching import (
+    Ask,
+    Bid,
+    Pairing,
+    cheapest,
+    decided_from,
+    match_book,
+)
 
 NOON = datetime(2026, 12, 12, 12, tzinfo=UTC)
 PARIS, FRANKFURT, ELSEWHERE = "paris", "frankfurt", "elsewhere"
@@ -136,6 +145,27 @@ def test_rounds_a_converted_ask_to_the_six_decimals_of_a_limit():
     assert keys([bid], [make_ask(1, "0.33")]) == [("a", 1)]
 
 
+def test_leaves_the_offers_of_its_owner():
+    bid = make_bid("a", "0.40", avoids=frozenset({1}))
+
+    assert keys([bid], [make_ask(1, "0.33")]) == []
+    assert keys([bid], [make_ask(1, "0.33"), make_ask(2, "0.34")]) == [("a", 2)]
+
+
+@pytest.mark.parametrize(
+    ("asks", "found"),
+    [
+        pytest.param([make_ask(1, "0.45"), make_ask(2, "0.44")], 2, id="over limit"),
+        pytest.param([make_ask(1, "0.10", region=ELSEWHERE)], None, id="elsewhere"),
+        pytest.param([], None, id="nothing asked"),
+    ],
+)
+def test_names_the_cheapest_ask_whatever_the_limit(asks, found):
+    ask = cheapest(make_bid("a", "0.40"), asks, at=NOON)
+
+    assert (ask.key if ask else None) == found
+
+
 def test_gives_the_last_node_to_one_of_fifty():
     bids = [make_bid(f"{number:02}", "0.40") for number in range(50)]
 
@@ -164,6 +194,8 @@ BIDS = st.builds(
     currency=st.just("USD"),
     rates=RATES,
     funded_at=st.integers(0, 3).map(lambda hour: NOON - timedelta(hours=hour)),
+    # The keys of asks are numbers from zero on: some of these are its own offers.
+    avoids=st.frozensets(st.integers(0, 5), max_size=2),
 )
 ASKS = st.builds(
     Ask,
@@ -201,6 +233,7 @@ def can_take(bid, ask):
         and ask.gpus_per_node == bid.gpus
         and ask.region in bid.regions
         and ask.currency in bid.rates
+        and ask.key not in bid.avoids
         and ask.price * bid.rates[ask.currency] <= bid.limit
     )
 
@@ -228,7 +261,7 @@ def slow_and_obvious(bids, asks):
     return pairings
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(book=books(), shuffled=st.randoms())
 def test_agrees_with_the_slow_model_in_any_order(book, shuffled):
     bids, asks = book
@@ -239,24 +272,91 @@ def test_agrees_with_the_slow_model_in_any_order(book, shuffled):
     assert match_book(bids=bids, asks=asks, at=NOON) == expected
 
 
-@settings(max_examples=400, deadline=None)
-@given(book=books())
-def test_keeps_its_promises(book):
+def matched(book):
+    """
+    Return the pairings, who waits still, and which nodes are left, by ask.
+    """
     bids, asks = book
     pairings = match_book(bids=bids, asks=asks, at=NOON)
-    taken = [ask.key for _, ask in pairings]
-    idle = [ask for ask in asks if taken.count(ask.key) < ask.free_nodes]
     served = {bid.key for bid, _ in pairings}
+    taken = Counter(ask.key for _, ask in pairings)
     waiting = [bid for bid in bids if bid.key not in served]
+    left = {ask.key: ask.free_nodes - taken[ask.key] for ask in asks}
+    return pairings, waiting, left
 
-    assert len(served) == len(pairings), "a request is served once"
-    assert all(taken.count(ask.key) <= ask.free_nodes for ask in asks)
-    assert all(can_take(bid, ask) for bid, ask in pairings)
+
+PROMISE = settings(max_examples=80, deadline=None)
+
+
+@PROMISE
+@given(book=books())
+def test_nobody_waits_while_a_node_they_could_afford_idles(book):
+    _, waiting, left = matched(book)
+    idle = [ask for ask in book[1] if left[ask.key] > 0]
+
     assert not any(can_take(bid, ask) for bid in waiting for ask in idle)
+
+
+@PROMISE
+@given(book=books())
+def test_nobody_pays_over_the_limit_or_under_the_ask(book):
+    for bid, ask in matched(book)[0]:
+        assert ask in book[1], "the price is the ask's, as it stood in the book"
+        assert ask.price * bid.rates[ask.currency] <= bid.limit
+
+
+@PROMISE
+@given(book=books())
+def test_a_higher_limit_or_an_earlier_funding_is_never_passed_over(book):
+    pairings, waiting, _ = matched(book)
     for bid, ask in pairings:
         for other in waiting:
-            passed_over = (-other.rank, other.funded_at) < (-bid.rank, bid.funded_at)
-            assert not (passed_over and can_take(other, ask))
+            is_first = (-other.rank, other.funded_at) < (-bid.rank, bid.funded_at)
+            assert not (is_first and can_take(other, ask))
+
+
+@PROMISE
+@given(book=books())
+def test_nodes_are_never_over_committed(book):
+    assert all(nodes >= 0 for nodes in matched(book)[2].values())
+
+
+@PROMISE
+@given(book=books())
+def test_quantity_is_conserved(book):
+    bids, asks = book
+    pairings, waiting, left = matched(book)
+
+    assert len({bid.key for bid, _ in pairings}) == len(pairings), "served once"
+    assert len(pairings) + len(waiting) == len(bids)
+    assert len(pairings) + sum(left.values()) == sum(ask.free_nodes for ask in asks)
+
+
+@PROMISE
+@given(book=books())
+def test_own_offers_and_failed_ones_are_avoided(book):
+    assert all(ask.key not in bid.avoids for bid, ask in matched(book)[0])
+
+
+@PROMISE
+@given(book=books())
+def test_the_order_is_that_of_limits_and_funding(book):
+    turns = [(-bid.rank, bid.funded_at, bid.key) for bid, _ in matched(book)[0]]
+
+    assert turns == sorted(turns)
+
+
+@PROMISE
+@given(book=books(), first=st.integers(0, 25))
+def test_the_logged_part_of_the_book_gives_the_same_matches(book, first):
+    bids, asks = book
+    pairings = match_book(bids=bids, asks=asks, at=NOON)[:first]
+
+    part, looked_at = decided_from(bids=bids, asks=asks, pairings=pairings)
+    rows = write_bids(part), write_asks(looked_at)
+    again = match_book(bids=read_bids(rows[0]), asks=read_asks(rows[1]), at=NOON)
+
+    assert again == pairings
 
 
 @settings(max_examples=100, deadline=None)
