@@ -329,7 +329,12 @@ def _parts(estimate: fit.MemoryEstimate) -> list[dict[str, Any]]:
     The cache is left out: the needed figure does without it, the whisker shows it.
     """
     return [
-        {"label": part.name, "value": card_gb(part.gb), "kind": f"part-{number}"}
+        {
+            "part": part.part.value,
+            "label": part.name,
+            "value": card_gb(part.gb),
+            "kind": f"part-{number}",
+        }
         for number, part in enumerate(estimate.parts, start=1)
         if part.part != fit.Part.CACHE and part.gb > 0
     ]

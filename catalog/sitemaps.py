@@ -69,7 +69,9 @@ class WorkloadSitemap(PublicSitemap):
 
 
 SITEMAPS = {
-    "catalog": PagesSitemap("catalog:planner", "catalog:gpus", "catalog:workloads"),
+    "catalog": PagesSitemap(
+        "catalog:planner", "catalog:gpus", "catalog:workloads", "catalog:api"
+    ),
     "gpus": GpuSitemap(),
     "workloads": WorkloadSitemap(),
 }

@@ -1,5 +1,6 @@
 from django.urls import path
 
+from catalog.api.reference import api_reference
 from catalog.views import (
     availability,
     cards,
@@ -29,6 +30,7 @@ urlpatterns = [
         price_history.gpu_prices_csv,
         name="gpu_prices_csv",
     ),
+    path("api/", api_reference, name="api"),
     path("availability/", availability.availability, name="availability"),
     path("availability/alerts/", availability.ask_for_alert, name="ask_for_alert"),
     path(

@@ -21,6 +21,7 @@ def robots(request: HttpRequest) -> HttpResponse:
     lines = [
         "User-agent: *",
         *(f"Disallow: {prefix}{name}/" for name in CLOSED for prefix in prefixes),
+        "Disallow: /api/v1/",
         "",
         f"Sitemap: {settings.SITE_URL}/sitemap.xml",
     ]

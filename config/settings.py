@@ -202,6 +202,11 @@ ALLAUTH_TRUSTED_PROXY_COUNT = environment.number(
     "TRUSTED_PROXY_COUNT", default=0, least=0, most=5
 )
 
+# How many calls of the public API one client may make in a minute.
+API_CALLS_PER_MINUTE = environment.number(
+    "API_CALLS_PER_MINUTE", default=120, least=1, most=1_000_000
+)
+
 # Money ------------------------------------------------------------------------
 
 CURRENCIES = ("USD", "EUR", "GBP")

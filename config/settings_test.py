@@ -5,6 +5,8 @@ The settings of the tests: the demo's, minus what only costs time.
 import os
 
 os.environ.update(DEMO="true", PAYMENT_GATEWAY="sandbox")
+# The tests of one minute are many calls from one address.
+os.environ["API_CALLS_PER_MINUTE"] = "1000000"
 
 from config.settings import *  # noqa: F403
 

@@ -11,6 +11,7 @@ urlpatterns = [
     path("sitemap.xml", sitemap, name="sitemap"),
     path("admin/", admin.site.urls),
     path("webhooks/", include("billing.webhook_urls")),
+    path("api/v1/", include("catalog.api.urls")),
     *i18n_patterns(
         path("account/", include("allauth.urls")),
         path("", include("marketplace.urls")),
