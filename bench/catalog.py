@@ -30,6 +30,11 @@ PAGES = {
     "guide": "/workloads/fine-tuning/",
     "market": "/market/",
     "market of a GPU": "/market/rtx-4090/",
+    "API: GPUs": "/api/v1/gpus",
+    "API: offers": "/api/v1/offers",
+    "API: history": "/api/v1/gpus/rtx-4090/price-history",
+    "API: estimate": "/api/v1/estimate",
+    "API: cost": "/api/v1/gpus/rtx-4090/cost?storage_gb=200",
 }
 
 
@@ -39,7 +44,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=100)
     options = parser.parse_args()
     with servers.running() as environment:
-        os.environ.update(environment)
+        os.environ.update(environment, API_CALLS_PER_MINUTE="1000000")
         servers.prepare_django()
         # Django reads its settings when this is imported.
         from bench import crowd  # noqa: PLC0415
