@@ -14,6 +14,7 @@ from typing import Protocol, cast
 
 from django.conf import settings
 
+from catalog.models import Listing
 from workspaces.models import Workspace
 
 
@@ -79,5 +80,19 @@ def provisioner() -> Provisioner:
     """
     Return the adapter that settings.PROVISIONER names.
     """
-    module = import_module(f"workspaces.provisioners.{settings.PROVISIONER}")
-    return cast("Provisioner", module)
+    return _adapter(settings.PROVISIONER)
+
+
+def provisioner_of(workspace: Workspace) -> Provisioner:
+    """
+    Return the adapter that sets up the workspace's machine.
+
+    What a supplier lists at its desk, its people start by hand.
+    """
+    if Listing.objects.filter(pk=workspace.offer_id).exists():
+        return _adapter("manual")
+    return provisioner()
+
+
+def _adapter(name: str) -> Provisioner:
+    return cast("Provisioner", import_module(f"workspaces.provisioners.{name}"))

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from billing import services as billing
 from workspaces.models import State, Workspace
-from workspaces.provisioner import Failed, Late, Ready, provisioner
+from workspaces.provisioner import Failed, Late, Ready, provisioner_of
 from workspaces.services.failing import fail_workspace, put_back_late_start
 from workspaces.services.funding import cancel_workspace, expire_workspace
 from workspaces.services.moves import IllegalMove
@@ -86,7 +86,7 @@ def _provision_workspace(workspace_id: UUID, *, at: datetime) -> bool:
     workspace = Workspace.objects.with_names().get(pk=workspace_id)
     if workspace.state == State.MATCHED:
         workspace = begin_provisioning(workspace_id=workspace_id, at=at)
-    progress = provisioner().check(workspace, at=at)
+    progress = provisioner_of(workspace).check(workspace, at=at)
     if isinstance(progress, Ready):
         start_workspace(
             workspace_id=workspace_id,
