@@ -19,6 +19,7 @@ from djmoney.money import Money
 
 from catalog import exchange
 from catalog.models import GpuModel, Offer, Region
+from catalog.names import region_city
 from catalog.price_plans import PlannedPrice, PricePlan
 from marketplace.book import bids_of
 from workspaces.models import Workspace
@@ -176,7 +177,7 @@ class _Names(NamedTuple):
     ) -> BestAsk:
         gpu_id, region_id = place
         gpu, region = self.gpus[gpu_id], self.regions[region_id]
-        return BestAsk(gpu.label, region.city, before, after)
+        return BestAsk(gpu.label, region_city(region), before, after)
 
 
 def _least(prices: list[Money], rates: Mapping[str, Decimal]) -> Money | None:

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from djmoney.money import Money
 
 import formats
+from catalog.names import region_name
 from workspaces.models import Quote
 
 
@@ -52,7 +53,7 @@ def _gigabytes(quote: Quote) -> str:
 def _supplier(quote: Quote) -> str:
     if quote.offer is None:
         return _("nobody")
-    return f"{quote.offer.supplier.name}, {quote.offer.region.name}"
+    return f"{quote.offer.supplier.name}, {region_name(quote.offer.region)}"
 
 
 def _exchange(quote: Quote) -> str:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 import formats
 from catalog.models import Image, Method
+from catalog.names import plan_name
 from workspaces.models import KeptAtEnd
 from workspaces.sizes import least_storage_gb
 
@@ -121,7 +122,7 @@ def _kept_days(values: Values) -> Iterator[Fault]:
             "“%(plan)s” keeps nothing after the end: write 0, or change the plan."
         )
     days = _number(plan.kept_days_after)
-    yield "kept_days", message % {"plan": plan.name, "days": days}
+    yield "kept_days", message % {"plan": plan_name(plan), "days": days}
 
 
 def _kept_at_end(values: Values) -> Iterator[Fault]:

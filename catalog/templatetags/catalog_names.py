@@ -6,14 +6,27 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
 
 from catalog import names
+from catalog.models import GpuModel
 
 register = template.Library()
 register.filter(names.region_name)
 register.filter(names.region_city)
 register.filter(names.plan_name)
 register.filter(names.plan_description)
+
+
+@register.filter
+def gpu_note(gpu: GpuModel) -> SafeString:
+    """
+    Show the note of a GPU, marked as English where it has no translation.
+    """
+    text = names.gpu_note(gpu)
+    mark = mark_safe(' lang="en"') if text == gpu.note else ""
+    return format_html("<span{}>{}</span>", mark, text)
 
 
 @register.filter

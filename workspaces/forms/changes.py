@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 import formats
 from billing.fields import AmountField
 from catalog.models import GpuModel, Region
+from catalog.names import plan_name
 from workspaces.fields import CountField, GpuField
 from workspaces.models import State, Workspace
 from workspaces.models.quote import Verdict
@@ -138,7 +139,7 @@ class ResumeForm(forms.Form):
             raise forms.ValidationError(
                 _("“%(plan)s” keeps data for %(days)s days at most.")
                 % {
-                    "plan": plan.name,
+                    "plan": plan_name(plan),
                     "days": formats.number(plan.kept_days_after, _language()),
                 }
             )

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 import formats
 from billing import services as billing
+from catalog.names import plan_name
 from workspaces.models import Code, State, Workspace
 from workspaces.models.specification import MAX_HOURS
 from workspaces.services.moves import lock_workspace, record_note
@@ -148,7 +149,7 @@ def _check(
                 " let the workspace go on.",
                 most,
             )
-            % {"plan": workspace.storage_plan.name, "days": _number(most)}
+            % {"plan": plan_name(workspace.storage_plan), "days": _number(most)}
         )
 
 
