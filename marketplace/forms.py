@@ -1,4 +1,4 @@
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 from zoneinfo import available_timezones
@@ -84,13 +84,26 @@ class ProfileForm(forms.ModelForm):
 
 
 class OpeningForm(forms.ModelForm):
+    def __init__(self, *args: Any, at: datetime, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.at = at
+
+    def clean_opens_at(self) -> datetime | None:
+        opens_at: datetime | None = self.cleaned_data["opens_at"]
+        if opens_at is not None and opens_at <= self.at:
+            raise forms.ValidationError(
+                _("This time has passed. Choose a later one, or open the market now.")
+            )
+        return opens_at
+
     class Meta:
         model = Launch
         fields = ["opens_at"]
         labels = {"opens_at": _("The market opens on")}
         help_texts = {
             "opens_at": _(
-                "In your time zone. It shows the countdown; you open by hand."
+                "In your time zone. The market opens by itself then, unless you open"
+                " it before. Empty: it stays closed until you do."
             )
         }
         widgets = {

@@ -112,6 +112,7 @@ def _tell(user: User, launch: Launch, *, at: datetime) -> bool:
         rented=sum(offer.nodes for offer in offers),
         workspaces_url=_url("workspaces:list", user),
         market_url=_url("marketplace:market", user),
+        supplier_url=_url("marketplace:supplier", user),
     )
     return True
 

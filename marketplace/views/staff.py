@@ -22,7 +22,7 @@ def index(request: HttpRequest) -> HttpResponse:
 def launch(request: HttpRequest) -> HttpResponse:
     assert request.user.is_authenticated
     at = clock.now()
-    form = OpeningForm(request.POST or None, instance=Launch.objects.current())
+    form = OpeningForm(request.POST or None, instance=Launch.objects.current(), at=at)
     if form.is_valid():
         services.plan_opening(
             actor=request.user, opens_at=form.cleaned_data["opens_at"], at=at

@@ -12,10 +12,13 @@ from tests.workspaces.conftest import (  # noqa: F401
     funded,
     make_funded,
     make_quote,
+    matched,
     offer,
     quote,
     rates,
     rich_renter,
+    running,
+    stopped,
     wanted,
 )
 

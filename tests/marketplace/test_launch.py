@@ -1,15 +1,21 @@
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 from django.db import IntegrityError, transaction
 
-from marketplace import services
+from marketplace import services, tasks
 from marketplace.models import Launch, LaunchEvent
+from tests.billing.processes import in_threads
+from tests.workspaces.conftest import NOON as FUNDED_AT
+from workspaces.models import State
 
 pytestmark = pytest.mark.django_db
 
 NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
+SECOND = timedelta(seconds=1)
+LATER = FUNDED_AT + HOUR
 Kind = LaunchEvent.Kind
 
 
@@ -41,13 +47,65 @@ def test_is_closed_until_staff_say_otherwise():
     assert not Launch.objects.current().is_open
 
 
-def test_a_planned_time_opens_nothing(staff):
+def test_a_planned_time_opens_nothing_before_it(staff):
     services.plan_opening(actor=staff, opens_at=NOON, at=NOON - HOUR)
 
+    assert not services.open_when_due(at=NOON - SECOND)
+
     assert Launch.objects.current().opens_at == NOON
-    assert services.match_market(at=NOON + HOUR) == []
     assert not Launch.objects.current().is_open
     assert kinds() == [Kind.PLANNED]
+
+
+@pytest.mark.parametrize(
+    "late", [timedelta(), 3 * HOUR], ids=["on time", "after the worker was down"]
+)
+def test_opens_by_itself_once(staff, late):
+    services.plan_opening(actor=staff, opens_at=NOON, at=NOON - HOUR)
+
+    assert services.open_when_due(at=NOON + late)
+    assert not services.open_when_due(at=NOON + late + HOUR)
+
+    assert Launch.objects.current().opened_at == NOON + late
+    assert kinds() == [Kind.PLANNED, Kind.OPENED]
+    assert LaunchEvent.objects.latest("pk").actor is None
+
+
+def test_does_not_open_without_a_plan():
+    assert not services.open_when_due(at=NOON)
+
+    assert not Launch.objects.current().is_open
+
+
+def test_does_not_open_by_itself_what_staff_paused(staff):
+    services.plan_opening(actor=staff, opens_at=NOON, at=NOON - 2 * HOUR)
+    services.open_market(actor=staff, at=NOON - HOUR)
+    services.pause_market(actor=staff, reason="Paris is dark", at=NOON - HOUR)
+
+    assert not services.open_when_due(at=NOON)
+
+    assert not Launch.objects.current().is_open
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_open_it_once(staff):
+    services.plan_opening(actor=staff, opens_at=NOON, at=NOON - HOUR)
+
+    answers = in_threads(*[partial(services.open_when_due, at=NOON)] * 4)
+
+    assert sorted(answers) == [False, False, False, True]
+    assert kinds() == [Kind.PLANNED, Kind.OPENED]
+
+
+def test_the_task_matches_what_it_opens(funded, staff, monkeypatch):
+    services.plan_opening(actor=staff, opens_at=LATER, at=FUNDED_AT)
+    monkeypatch.setattr("clock.now", lambda: LATER)
+
+    tasks.open_when_due()
+
+    funded.refresh_from_db()
+    assert funded.state == State.MATCHED
+    assert Launch.objects.current().matched_at == LATER
 
 
 def test_opens_once(staff):

@@ -20,6 +20,7 @@ def words(response):
     return " ".join(strip_tags(response.content.decode()).split())
 
 
+@pytest.mark.usefixtures("_it_is_noon")
 def test_plans_the_opening_in_the_zone_of_staff(staff_client, staff):
     staff.time_zone = "Europe/Berlin"
     staff.save()
@@ -33,6 +34,15 @@ def test_plans_the_opening_in_the_zone_of_staff(staff_client, staff):
     assert 'value="2026-12-12T15:00"' in staff_client.get(answer.url).content.decode()
 
 
+@pytest.mark.usefixtures("_it_is_noon")
+def test_a_time_that_has_passed_plans_nothing(staff_client):
+    answer = staff_client.post("/staff/launch/", {"opens_at": "2026-11-30T12:00"})
+
+    assert answer.status_code == 422
+    assert "This time has passed" in words(answer)
+    assert not LaunchEvent.objects.exists()
+
+
 def test_a_date_that_is_none_plans_nothing(staff_client):
     assert staff_client.post("/staff/launch/", {"opens_at": "soon"}).status_code == 422
     assert not LaunchEvent.objects.exists()
@@ -43,7 +53,8 @@ def test_asks_before_it_opens(staff_client, funded):
     page = words(staff_client.get("/staff/launch/open/"))
 
     assert "1 funded request waits" in page
-    assert "RTX 4090 1 1 $18.33" in page
+    # 40 h at 0.33 are 13.20; the hold also covers what is stored.
+    assert "RTX 4090 1 1 40 $13.20 $18.33" in page
     assert not Launch.objects.current().is_open
 
 
