@@ -15,6 +15,7 @@ from billing.models import (
     MeterFault,
     Payout,
     ProviderEvent,
+    ProviderMovement,
     Refund,
     TopUp,
     Transfer,
@@ -139,6 +140,14 @@ class ProviderEventAdmin(ReadOnlyAdmin):
     list_display = ["received_at", "provider", "type", "state", "tries", "note"]
     list_filter = ["state", "provider"]
     search_fields = ["=event_id"]
+    ordering = ["-pk"]
+
+
+@admin.register(ProviderMovement)
+class ProviderMovementAdmin(ReadOnlyAdmin):
+    list_display = ["happened_at", "provider", "kind", "amount", "fee", "payment_id"]
+    list_filter = ["category", "provider", "currency"]
+    search_fields = ["=ref", "=source", "=payment_id"]
     ordering = ["-pk"]
 
 

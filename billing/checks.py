@@ -6,11 +6,13 @@ Most rules are also constraints or triggers. They are asked again because a rest
 backup, a dropped constraint or a superuser can go past those.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from django.db import connection, transaction
+from django.db import connection
 
 from billing.payment_checks import PAYMENT_QUESTIONS
+from billing.provider_checks import PROVIDER_QUESTIONS
 
 QUESTIONS = {
     "currency balances sum to zero": """
@@ -174,20 +176,30 @@ def check_books() -> list[Fault]:
     """
     Ask every question of the books as they stood at one moment; return what is wrong.
     """
-    if connection.in_atomic_block:
-        return _ask_all()
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        return _ask_all()
+    return _ask({**QUESTIONS, **PAYMENT_QUESTIONS, **PROVIDER_QUESTIONS})
 
 
-def _ask_all() -> list[Fault]:
-    faults = []
-    with connection.cursor() as cursor:
-        for rule, question in {**QUESTIONS, **PAYMENT_QUESTIONS}.items():
-            cursor.execute(question)
-            faults += [
-                Fault(rule, str(row_id), seen) for row_id, seen in cursor.fetchall()
+def check_providers() -> list[Fault]:
+    """
+    Return where the ledger and the providers' own books differ.
+    """
+    return _ask(PROVIDER_QUESTIONS)
+
+
+def _ask(questions: Mapping[str, str]) -> list[Fault]:
+    rules = list(questions)
+    # One statement sees one moment, whatever is posted meanwhile.
+    parts = [
+        " ".join(
+            [
+                "SELECT", str(number), "AS rule, found.id::text, found.seen::text",
+                "FROM (", question, ") AS found (id, seen)",
             ]
-    return faults
+        )
+        for number, question in enumerate(questions.values())
+    ]  # fmt: skip
+    with connection.cursor() as cursor:
+        cursor.execute(" UNION ALL ".join(parts) + " ORDER BY 1, 2, 3")
+        return [
+            Fault(rules[rule], row_id, seen) for rule, row_id, seen in cursor.fetchall()
+        ]

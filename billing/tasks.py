@@ -15,6 +15,7 @@ from billing.services import (
     payouts,
     profiles,
     rates,
+    reconciliation,
 )
 from billing.services.tick import run_tick
 
@@ -44,6 +45,14 @@ def check_books() -> None:
     """
     for fault in services.check_books():
         logger.critical("Books: %s", fault)
+
+
+@shared_task
+def reconcile_payments() -> None:
+    """
+    Fetch the providers' own books; `check_books` tells where ours differ.
+    """
+    reconciliation.reconcile(at=clock.now())
 
 
 @shared_task

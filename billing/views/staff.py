@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 import clock
 from access import staff_only
 from billing.services import check_books
-from billing.services.books import events_for_person, totals
+from billing.services.books import comparison, events_for_person, totals
 from billing.services.meters import open_faults
 from billing.services.rates import newest_rates
 
@@ -24,6 +24,7 @@ def books(request: HttpRequest) -> HttpResponse:
         "meter_faults": open_faults(),
         "rates": newest_rates(at=now),
         "totals": totals(),
+        "comparison": comparison(at=now),
         "events": events_for_person(),
     }
     return render(request, "billing/books.html", context)

@@ -7,6 +7,8 @@ import pytest
 import time_machine
 from django.urls import reverse
 
+import clock
+from billing.gateways import sandbox
 from billing.models import Account, Charge, Hold, ProviderEvent, Transfer, Wallet
 from billing.services import (
     bill_due,
@@ -16,6 +18,7 @@ from billing.services import (
     start_meter,
     stop_meter,
 )
+from billing.services.reconciliation import reconcile
 from billing.services.statements import statement_of
 from tests.billing import provider
 from tests.billing.conftest import SUPPLIER, pay, usd
@@ -316,9 +319,31 @@ def test_books_show_faults_and_events_for_a_person(
     assert ProviderEvent.objects.get().note in page
 
 
+def test_books_stand_beside_the_providers(
+    staff_client, usd_wallet, django_assert_max_num_queries
+):
+    top_up = provider.pending(usd_wallet)
+    reference = top_up.provider_ref.removeprefix("cs_test_")
+    payment = sandbox.pay(reference=reference, at=OCTOBER)
+    provider.tell(
+        "checkout.session.completed", provider.session_of(top_up, payment), at=OCTOBER
+    )
+    page = page_text(staff_client.get("/staff/books/"))
+    assert "were not fetched in the last two nights" in page
+    assert "sandbox $0.00 $100.00 -$100.00" in page
+
+    reconcile(at=clock.now())
+
+    with django_assert_max_num_queries(10):
+        page = page_text(staff_client.get("/staff/books/"))
+    assert "were not fetched" not in page
+    # 1.75 is the provider's fee.
+    assert "sandbox $98.25 $98.25 $0.00" in page
+
+
 MODELS = [
     "account", "transfer", "wallet", "hold", "meter", "charge", "meterfault", "topup",
-    "refund", "dispute", "providerevent", "billingprofile",
+    "refund", "dispute", "providerevent", "providermovement", "billingprofile",
 ]  # fmt: skip
 
 

@@ -24,6 +24,7 @@ def run(seed):
     try:
         for _ in range(STEPS):
             world.step()
+        world.close()
     except BaseException as error:
         steps = "\n".join(world.log)
         raise AssertionError(f"Seed {seed} broke:\n{steps}") from error

@@ -8,11 +8,15 @@ the provider's events come late, twice and out of order.
 """
 
 import random
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+
+from django.utils import timezone
 
 from billing import services
+from billing.gateways import sandbox
 from billing.models import BankAccount, Hold, Meter, SandboxDelivery, Wallet
 from billing.services.profiles import save_profile
+from billing.services.reconciliation import reconcile
 from tests.billing.conftest import SUPPLIER, balance_of, make_wallet
 from tests.billing.simulator import model
 from tests.billing.simulator.machines import Machines
@@ -68,6 +72,18 @@ class World(People, Machines):
             self.log.append(f"{moment(self.at):%m-%d %H:%M:%S} {deed.__name__}")
             answer = deed()
             self.log.append(f"  {answer}")
+        self.compare()
+
+    def close(self):
+        """
+        Let every event arrive at last, then hold the ledger against the provider's.
+        """
+        sandbox.settle_due(at=moment(self.at))
+        while SandboxDelivery.objects.filter(delivered_at=None).exists():
+            self.deliver()
+        # The provider's clock, which dates refunds, is the machine's.
+        later = max(moment(self.at), timezone.now()) + timedelta(days=2)
+        assert reconcile(at=later) == []
         self.compare()
 
     def compare(self):
