@@ -73,8 +73,11 @@ def read_live_offers(
     Return a part of the live offers, cheapest first, and how many there are in all.
     """
     live = Offer.objects.live(at).filter(**lookups)
-    rows = live.cheapest_first().values_list(*COLUMNS)[first : first + most]
-    return [LiveOffer(*row) for row in rows], live.count()
+    keys = list(live.cheapest_first().values_list("pk", flat=True)[first:][:most])
+    # Names are only looked up for what is shown, not for all that is sorted.
+    named = Offer.objects.with_price(at).filter(pk__in=keys).values_list(*COLUMNS)
+    found = {row[0]: LiveOffer(*row) for row in named}
+    return [found[key] for key in keys], live.count()
 
 
 def all_live_offers(*, at: datetime) -> list[LiveOffer]:
