@@ -43,7 +43,7 @@ def available(top_up):
 def test_paid_top_up_offers_its_refund(renter_client, top_up):
     page = page_text(renter_client.get(top_up.get_absolute_url()))
 
-    assert "Back to the card" in page
+    assert "Refund to the card" in page
 
 
 def test_form_says_how_much_can_go_back(renter_client, top_up):
@@ -140,7 +140,7 @@ def test_nothing_to_refund_is_said(renter_client, top_up):
 
     assert "Nothing can go back now" in page_text(renter_client.get(url_of(top_up)))
     page = page_text(renter_client.get(top_up.get_absolute_url()))
-    assert "Back to the card" not in page
+    assert "Refund to the card" not in page
 
 
 def test_frozen_wallet_refunds_nothing(renter_client, top_up):

@@ -33,6 +33,14 @@ def test_the_cost_is_shown_before_it_is_held(renter_client, running):
     assert hold_on(running).amount == usd("18.33")
 
 
+def test_what_is_missing_is_said_before_it_is_asked_for(renter_client, running):
+    text = text_of(renter_client.get(page("extend", running), {"amount": "400"}))
+
+    # 400 h at 0.33 are 132.00, and their storage is 9.86; 81.67 are free.
+    assert "$60.19 short" in text
+    assert "and extend" not in text
+
+
 def test_confirming_twice_extends_once(renter_client, running):
     sent = {"amount": "5", "seen_end": END.isoformat()}
 
@@ -107,6 +115,12 @@ def typed_resume(**changes):
         "wanted_limit": "",
         **changes,
     }
+
+
+def test_regions_are_named_in_the_language_of_the_reader(renter_client, stopped):
+    text = text_of(renter_client.get(f"/es{page('resume', stopped)}"))
+
+    assert "UE Central · Fráncfort" in text
 
 
 def test_going_on_is_quoted_and_funded(renter_client, stopped):

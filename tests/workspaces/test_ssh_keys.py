@@ -163,6 +163,23 @@ def test_an_account_has_20_keys_at_most(renter):
         services.add_key(user=renter, pasted=GITHUB, name="", at=NOON)
 
 
+def test_who_has_no_key_is_told_before_the_machine_starts(
+    renter_client, renter, funded, make_quote, time_machine
+):
+    time_machine.move_to(NOON, tick=False)
+    pages = [make_quote().get_absolute_url(), funded.get_absolute_url()]
+
+    warned = [
+        "You have no SSH key" in renter_client.get(page).content.decode()
+        for page in pages
+    ]
+    services.add_key(user=renter, pasted=GITHUB, name="Laptop", at=NOON)
+
+    assert warned == [True, True]
+    for page in pages:
+        assert b"You have no SSH key" not in renter_client.get(page).content
+
+
 def test_the_page_of_a_running_machine_says_how_to_connect(
     renter_client, provisioning, renter, time_machine
 ):

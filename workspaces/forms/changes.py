@@ -14,7 +14,7 @@ import formats
 from billing.fields import AmountField
 from catalog.models import GpuModel, Region
 from catalog.names import plan_name
-from workspaces.fields import CountField, GpuField
+from workspaces.fields import CountField, GpuField, RegionsField
 from workspaces.models import State, Workspace
 from workspaces.models.quote import Verdict
 from workspaces.models.specification import MAX_GPUS, MAX_HOURS
@@ -83,7 +83,7 @@ class ResumeForm(forms.Form):
         label=gettext_lazy("I know that the estimate says it does not fit"),
         required=False,
     )
-    regions = forms.ModelMultipleChoiceField(
+    regions = RegionsField(
         Region.objects.order_by("name"),
         label=gettext_lazy("Regions"),
         to_field_name="slug",

@@ -23,6 +23,7 @@ from workspaces.models import Workspace
 from workspaces.outlook import cost_of_longer
 from workspaces.views.acting import act
 from workspaces.views.rentals import own_workspace
+from workspaces.views.wallets import available_in
 
 
 @require_safe
@@ -69,9 +70,13 @@ def _extend_page(
     if form.is_bound and form.is_valid():
         hold = billing.hold_of(hold_id=workspace.hold_id)
         meters = billing.meters_of(hold_id=workspace.hold_id)
+        cost = cost_of_longer(meters, hold=hold, by=form.by())
+        available = available_in(workspace.currency, user_id=workspace.user_id)
         context |= {
-            "cost": cost_of_longer(meters, hold=hold, by=form.by()),
+            "cost": cost,
             "new_end": end + form.by(),
+            "available": available,
+            "shortfall": cost - available if cost > available else None,
         }
     return render(request, "workspaces/extend.html", context, status=status)
 

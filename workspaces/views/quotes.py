@@ -11,12 +11,12 @@ from django.views.decorators.http import (
 from djmoney.money import Money
 
 import clock
-from billing import services as billing
 from catalog.models import Region
 from workspaces import services
 from workspaces.comparison import changes_between
-from workspaces.models import Quote
+from workspaces.models import Quote, SshKey
 from workspaces.reliability import reliability
+from workspaces.views.wallets import available_in
 
 QUOTE_NAMES = (
     "base_model",
@@ -45,11 +45,7 @@ def _quote_page(
     request: HttpRequest, quote: Quote, *, error: str = "", status: int = 200
 ) -> HttpResponse:
     at = clock.now()
-    wallets = billing.wallets_of(user_id=quote.user_id)
-    available = next(
-        (wallet.available for wallet in wallets if wallet.currency == quote.currency),
-        Money(0, quote.currency),
-    )
+    available = available_in(quote.currency, user_id=quote.user_id)
     after = available - quote.hold_amount
     context = {
         "quote": quote,
@@ -65,6 +61,7 @@ def _quote_page(
         ],
         "changes": changes_between(quote.replaces, quote) if quote.replaces else [],
         "reliability": reliability(gpu_id=quote.gpu_id, regions=quote.regions, at=at),
+        "has_key": SshKey.objects.filter(user=quote.user_id).exists(),
         "error": error,
     }
     return render(request, "workspaces/quote.html", context, status=status)
