@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from djmoney.money import Money
 
-from catalog import fit
+from catalog import exchange, fit
 from catalog.asks import Ask, best_asks
 from catalog.changes import Advice, Changes, Option, card_gb, judge
 from catalog.costs import PLANNING_WINDOWS, Cost, cost_window, storage_cost
@@ -89,7 +89,8 @@ class Row:
     One GPU in the plan; its costs are those of its best ask, storage included.
 
     `room_gb` is its memory without what ECC takes and `missing_gb` what it is short
-    of, in the cards' own GB; `options` are the single changes that would make it fit.
+    of, in the cards' own GB; `cheapness` is its cost in the currency that asks are
+    compared in, the unknown ones last; `options` are the single changes that would make it fit.
     """
 
     gpu: GpuModel
@@ -101,6 +102,7 @@ class Row:
     asks: list[Ask]
     windows: list[Cost]
     cost: Cost | None
+    cheapness: tuple[bool, Decimal] | None
     request: str
 
     @property
@@ -148,6 +150,13 @@ class Plan:
     @property
     def has_own_hours(self) -> bool:
         return self.wanted.hours not in PLANNING_WINDOWS
+
+    @property
+    def has_currencies(self) -> bool:
+        """
+        Whether asks in more than one currency stand among each other.
+        """
+        return len({row.best.rate.currency.code for row in self.rows if row.best}) > 1
 
     @property
     def gpus(self) -> int:
@@ -222,6 +231,7 @@ class _Planner:
         windows = [
             self._cost(asks[0].rate, hours=hours) for hours in PLANNING_WINDOWS if asks
         ]
+        cost = self._own_cost(asks, windows)
         is_fitting = verdict.fit is fit.Fit.FITS
         return Row(
             gpu=gpu,
@@ -232,7 +242,8 @@ class _Planner:
             options=[] if is_fitting else changes.for_card(gpu),
             asks=asks,
             windows=windows,
-            cost=self._own_cost(asks, windows),
+            cost=cost,
+            cheapness=self._cheapness(cost, asks[0]) if cost else None,
             request=self._request(gpu, asks) if verdict.fit is not fit.Fit.NO else "",
         )
 
@@ -261,6 +272,27 @@ class _Planner:
             storage_gb=self.wanted.storage_gb,
             storage_rate=plan.monthly_price,
         )
+
+    def _cheapness(self, cost: Cost, ask: Ask) -> tuple[bool, Decimal]:
+        total: Decimal = cost.total.amount
+        if ask.comparable is None:
+            return True, total
+        total = total * ask.comparable / ask.rate.amount
+        plan = self.storage_plan
+        if plan is None or plan.monthly_price.currency == ask.rate.currency:
+            return False, total
+        # What is not added to the cost for its currency still makes it dearer.
+        return False, total + self._comparable_storage(plan)
+
+    def _comparable_storage(self, plan: StoragePlan) -> Decimal:
+        if plan.monthly_price.currency.code != exchange.REFERENCE:
+            return Decimal(0)
+        stored: Decimal = storage_cost(
+            gb=self.wanted.storage_gb,
+            monthly_rate=plan.monthly_price,
+            hours=self.wanted.hours,
+        ).amount
+        return stored
 
     def _request(self, gpu: GpuModel, asks: list[Ask]) -> str:
         """
@@ -295,19 +327,9 @@ def _with_unquantized_experts(training: fit.Training) -> fit.MemoryEstimate | No
 def _reading_order(row: Row) -> tuple[Any, ...]:
     if not row.can_run:
         return (2, -row.gpu.memory_gb, row.gpu.label)
-    if row.cost is None or row.best is None:
+    if row.cheapness is None:
         return (1, row.gpu.memory_gb, row.gpu.label)
-    return (0, *_cheapness(row.cost, row.best), row.gpu.memory_gb, row.gpu.label)
-
-
-def _cheapness(cost: Cost, ask: Ask) -> tuple[bool, Decimal]:
-    """
-    Return the cost in the currency that asks are compared in; unknown comes last.
-    """
-    total: Decimal = cost.total.amount
-    if ask.comparable is None:
-        return True, total
-    return False, total * ask.comparable / ask.rate.amount
+    return (0, *row.cheapness, row.gpu.memory_gb, row.gpu.label)
 
 
 def _cheapest(rows: list[Row]) -> list[Row]:

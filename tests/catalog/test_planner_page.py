@@ -311,9 +311,14 @@ def test_compares_costs_in_different_currencies(catalog, client, now):
     )
 
     with time_machine.travel(now + HOUR, tick=False):
-        shown = names(client.get("/planner/?storage_gb=0"))
+        page = client.get("/planner/?storage_gb=0")
+        # With 0.99 USD of storage 15.00 become 15.99, still below the V100's 16.59.
+        stored = names(client.get("/planner/"))
 
+    shown = names(page)
     assert shown.index("RTX A5000") < shown.index("RTX 4090") < shown.index("V100 32GB")
+    assert stored.index("RTX 4090") == shown.index("RTX 4090")
+    assert "Asks in different currencies are sorted at the day's" in text_of(page)
 
 
 def test_advises_the_setting_that_saves_most(catalog, client):
