@@ -4,6 +4,7 @@ Mails about money: rows of the outbox, written in the transaction that they tell
 
 import logging
 import re
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -13,6 +14,14 @@ from django.utils import translation
 from post_office import mail
 
 logger = logging.getLogger(__name__)
+
+
+def address_of(path: Callable[[], str], *, language: str) -> str:
+    """
+    Return the whole address of a page in the language of who is written to.
+    """
+    with translation.override(language):
+        return f"{settings.SITE_URL}{path()}"
 
 
 def queue_mail(

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.db import transaction
 from djmoney.money import Money
 
@@ -17,7 +16,7 @@ from billing.ledger import (
     post,
     retry_conflicts,
 )
-from billing.mails import queue_mail
+from billing.mails import address_of, queue_mail
 from billing.models import Account, Card, TopUp, Transfer
 from billing.services.wallets import find_wallet, lock_wallet
 from money import from_minor, to_minor
@@ -224,7 +223,7 @@ def _paid(top_up: TopUp, *, at: datetime) -> None:
         to=top_up.email,
         language=top_up.language,
         top_up=top_up,
-        link=f"{settings.SITE_URL}{top_up.get_absolute_url()}",
+        link=address_of(top_up.get_absolute_url, language=top_up.language),
     )
 
 

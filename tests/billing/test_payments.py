@@ -60,6 +60,14 @@ def test_writes_to_the_customer_in_the_same_transaction(top_up):
     assert str(top_up.uuid) in mail.html_message
 
 
+def test_leads_the_customer_to_a_page_in_the_language_of_the_mail(top_up):
+    TopUp.objects.update(language="id")
+
+    provider.tell(COMPLETED, provider.session(top_up))
+
+    assert f"/id/wallet/top-ups/{top_up.uuid}/" in Email.objects.get().message
+
+
 @pytest.mark.parametrize("order", list(permutations([COMPLETED, SUCCEEDED])))
 def test_m6_two_events_for_one_payment_credit_it_once(wallet, order):
     top_up = provider.pending(wallet, "60.00")

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from django.conf import settings
 from django.db import transaction
 
 import formats
 from billing import services as billing
-from billing.mails import queue_mail
+from billing.mails import address_of, queue_mail
 from catalog import costs
 from workspaces.models import Metered, Reminder, State, Workspace
 from workspaces.models.events import INTERRUPTIONS, WorkspaceEvent
@@ -187,7 +186,9 @@ def _once(
             to=workspace.user.email,
             language=workspace.user.language,
             workspace=workspace,
-            url=f"{settings.SITE_URL}{workspace.get_absolute_url()}",
+            url=address_of(
+                workspace.get_absolute_url, language=workspace.user.language
+            ),
             **{name: _in_words(value, workspace.user) for name, value in told.items()},
         )
     return is_new
