@@ -14,6 +14,9 @@ from marketplace.demo_logins import PASSWORD, RENTER, STAFF
 from marketplace.models import Launch, User
 
 OPENS_IN = timedelta(days=12, hours=5)
+APPLICANT = "applicant@corehour.example"
+TENANTS = [f"tenant{number}@corehour.example" for number in range(1, 6)]
+INVENTED_SUPPLIER = "demo-compute"
 CONFIRMED_SUPPLIERS = ("everxcloud", "demo-compute")
 
 
@@ -44,6 +47,7 @@ def _person(email: str, *, at: datetime, **flags: bool) -> None:
         User.objects.filter(pk=user.pk).update(**flags)
     EmailAddress.objects.create(user=user, email=email, verified=True, primary=True)
 
+    catalog.invent_past_prices(supplier_slug=INVENTED_SUPPLIER, at=at)
 
 def _next_hour(at: datetime) -> datetime:
     return at.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)

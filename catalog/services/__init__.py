@@ -2,6 +2,7 @@
 The writes of the catalog, as other apps call them.
 """
 
+from catalog.demo_prices import invent_past_prices
 from catalog.loading import load_catalog
 from catalog.price_bounds import PriceFarFromMedian, PriceNotMeant, PriceRefused
 from catalog.services.alerts import (
@@ -86,6 +87,7 @@ __all__ = [
     "confirm_prices",
     "confirm_prices_of",
     "current_ask",
+    "invent_past_prices",
     "keep_file",
     "keep_node_file",
     "list_nodes",

@@ -11,6 +11,7 @@ from django_htmx.middleware import HtmxDetails
 import clock
 from catalog.asks import asks_of, best_asks, best_of
 from catalog.comparison import compare, read_choice
+from catalog.demo_prices import REASON as INVENTED
 from catalog.forms.gpu_list import GpuFilterForm
 from catalog.gpu_list import list_gpus
 from catalog.guides import cost_windows, fit_rows
@@ -84,5 +85,6 @@ def gpu(request: HttpRequest, slug: str) -> HttpResponse:
             request, found, first=best[0].region.slug if best else "", at=at
         ),
         "versions": versions[:VERSIONS_SHOWN],
+        "invented": INVENTED,
     }
     return render(request, "catalog/gpu.html", context)
