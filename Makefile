@@ -20,7 +20,7 @@ help:
 	@echo 'make run FRESH=1   … after throwing away the data of earlier runs'
 	@echo 'make test          run all tests on a PostgreSQL, a Valkey and a Chromium of their own'
 	@echo 'make simulate      play 5000 seeds of the market against the model of its money'
-	@echo 'make bench         measure the tick against its references, and the catalog with 10,000 offers'
+	@echo 'make bench         measure the tick against its references, the catalog with 10,000 offers, and the matching'
 	@echo 'make lint          check style, types, dependency directions, templates and settings'
 	@echo 'make messages      collect the texts to translate into locale/*/LC_MESSAGES/django.po'
 	@echo 'make lock          make the requirements*.txt anew from pyproject.toml'
@@ -43,6 +43,7 @@ bench:
 	@$(INSTALL) requirements-dev.txt
 	$(BIN)/python -m bench.tick
 	$(BIN)/python -m bench.catalog
+	$(BIN)/python -m bench.matching
 
 lint:
 	@$(INSTALL) requirements-dev.txt

@@ -19,6 +19,8 @@ from money import round_half_up
 
 FOREVER = float("inf")
 RATE_PLACES = 6
+HALF_A_STEP = Decimal("0.0000005")
+"""From this much above a limit of six decimals on, `price_of` is above it too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +235,7 @@ def _best(
     Return the lane and place of the ask that this bid takes, if there is one.
     """
     best = None
+    over = bid.limit + HALF_A_STEP
     for region in bid.regions:
         for currency, rate in bid.rates.items():
             lane = lanes.get(LaneKey(bid.gpu_id, bid.gpus, region, currency))
@@ -240,9 +243,10 @@ def _best(
             if lane is None or place is None:
                 continue
             ask = lane.asks[place]
-            if price_of(ask, bid) > bid.limit:
+            price = ask.price * rate
+            if price >= over:
                 continue
-            order = (ask.price * rate, _age(ask))
+            order = (price, _age(ask))
             if best is None or order < best[0]:
                 best = (order, lane, place)
     return (best[1], best[2]) if best else None
