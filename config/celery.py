@@ -62,6 +62,10 @@ app.conf.beat_schedule = {
         "task": "marketplace.tasks.replay_matches",
         "schedule": crontab(hour="3", minute="40"),
     },
+    "tell suppliers of starts": {
+        "task": "marketplace.tasks.send_start_notices",
+        "schedule": 20.0,
+    },
     "match market": {"task": "marketplace.tasks.match_market", "schedule": 10.0},
     "provision": {"task": "workspaces.tasks.provision_due", "schedule": 5.0},
     "end workspaces": {"task": "workspaces.tasks.end_due", "schedule": 10.0},

@@ -71,8 +71,9 @@ class NodeChance:
 
     @property
     def earns(self) -> Money:
-        net = share_of(self.ask).net
-        return Money(round_half_up(net.amount * self.gpu_hours), net.currency)
+        net = share_of(self.ask, gpus=self.gpus).net
+        node_hours = Decimal(self.gpu_hours) / self.gpus
+        return Money(round_half_up(net.amount * node_hours), net.currency)
 
 
 def chances_of(rows: Sequence[Waiting], at: datetime) -> list[NodeChance]:

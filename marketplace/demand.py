@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.utils.functional import Promise
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from djmoney.money import Money
 
+import formats
 from catalog.models import BaseModel, GpuModel, Method, Region
 from catalog.names import region_name
 from marketplace.book import BOOK_CURRENCY, asks_of, bids_of
@@ -181,19 +182,19 @@ def _cuts(rows: Sequence[Waiting]) -> list[Cut]:
             "model_size",
             _("By model size"),
             rows,
-            lambda row: [_band(sizes[row.model_id], SIZES, "B")],
+            lambda row: [_band(sizes[row.model_id], SIZES, formats.billions)],
         ),
         _cut(
             "sequence_length",
             _("By sequence length"),
             rows,
-            lambda row: [_band(row.sequence_length, LENGTHS)],
+            lambda row: [_band(row.sequence_length, LENGTHS, formats.number)],
         ),
         _cut(
             "limit",
             _("By limit per GPU-hour"),
             rows,
-            lambda row: [_band(row.limit, LIMITS, f" {BOOK_CURRENCY}")],
+            lambda row: [_band(row.limit, LIMITS, _limit)],
         ),
     ]
 
@@ -223,16 +224,23 @@ def _by_key(group: Group) -> str:
 
 
 def _band(
-    value: Decimal | int, edges: Sequence[Decimal | int], unit: str = ""
+    value: Decimal | int,
+    edges: Sequence[Decimal | int],
+    written: Callable[[Any, str], str],
 ) -> tuple[str, str]:
     """
     Return the band of a scale that a value is in, as a key that sorts and a label.
     """
+    language = get_language() or "en"
     for place, edge in enumerate(edges):
         if value <= edge:
-            return f"{place}", _("up to %(edge)s") % {"edge": f"{edge}{unit}"}
-    edge = edges[-1]
-    return f"{len(edges)}", _("above %(edge)s") % {"edge": f"{edge}{unit}"}
+            return f"{place}", _("up to %(edge)s") % {"edge": written(edge, language)}
+    label = _("above %(edge)s") % {"edge": written(edges[-1], language)}
+    return f"{len(edges)}", label
+
+
+def _limit(edge: Decimal, language: str) -> str:
+    return formats.rate(Money(edge, BOOK_CURRENCY), language)
 
 
 def _by_week(waiting: Iterable[Waiting], at: datetime) -> Cut:
@@ -246,7 +254,7 @@ def _by_week(waiting: Iterable[Waiting], at: datetime) -> Cut:
     funded = Workspace.objects.filter(funded_at__gte=since).select_related("quote")
     for workspace in funded.only(*FUNDED_COLUMNS):
         monday = _monday(workspace.funded_at)
-        group = groups.setdefault(monday, Group(key=f"{monday}", label=f"{monday}"))
+        group = groups.setdefault(monday, _group_of_week(monday))
         gpu_hours = workspace.gpus * workspace.hours
         rate = workspace.quote.rates().get(BOOK_CURRENCY, Decimal(1))
         group.requests += 1
@@ -256,6 +264,11 @@ def _by_week(waiting: Iterable[Waiting], at: datetime) -> Cut:
         group.renters.add(workspace.user_id)
     ordered = [groups[monday] for monday in sorted(groups)]
     return Cut("week", _("Funded by week"), ordered)
+
+
+def _group_of_week(monday: date) -> Group:
+    label = formats.day(monday, get_language() or "en", UTC, is_short=True)
+    return Group(key=f"{monday}", label=label)
 
 
 def _monday(at: datetime) -> date:

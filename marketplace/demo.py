@@ -9,21 +9,35 @@ from django.db import transaction
 
 from billing import services as billing
 from catalog import services as catalog
-from marketplace import services
-from marketplace.demo_logins import PASSWORD, RENTER, STAFF
+from marketplace import demo_supplier, services
+from marketplace.demo_logins import PASSWORD, RENTER, STAFF, SUPPLIER
 from marketplace.models import Launch, User
 
 OPENS_IN = timedelta(days=12, hours=5)
 APPLICANT = "applicant@corehour.example"
 TENANTS = [f"tenant{number}@corehour.example" for number in range(1, 6)]
-INVENTED_SUPPLIER = "demo-compute"
 CONFIRMED_SUPPLIERS = ("everxcloud", "demo-compute")
 
 
-@transaction.atomic
 def prepare(*, at: datetime) -> None:
     """
     Bring the demo to where a newcomer finds it. What exists already stays.
+    """
+    staff = _prepare_market(at=at)
+    signed_up_at = at - demo_supplier.LISTED_FOR
+    demo_supplier.prepare(
+        owner=_person(SUPPLIER, at=signed_up_at),
+        applicant=_person(APPLICANT, at=signed_up_at),
+        renters=[_person(email, at=signed_up_at) for email in TENANTS],
+        staff=staff,
+        at=at,
+    )
+
+
+@transaction.atomic
+def _prepare_market(*, at: datetime) -> User:
+    """
+    Load the catalog, and make who rents and who runs the site; return the latter.
 
     The prices of the suppliers that the demo plays are confirmed on every start, so
     that they do not grow stale on a machine that was switched off for a month.
@@ -33,21 +47,22 @@ def prepare(*, at: datetime) -> None:
     for supplier in CONFIRMED_SUPPLIERS:
         catalog.confirm_prices_of(supplier_slug=supplier, at=at)
     _person(RENTER, at=at)
-    _person(STAFF, at=at, is_staff=True, is_superuser=True)
+    staff = _person(STAFF, at=at, is_staff=True, is_superuser=True)
     Launch.objects.get_or_create(
         pk=Launch.THE_ONE, defaults={"opens_at": _next_hour(at + OPENS_IN)}
     )
+    return staff
 
 
-def _person(email: str, *, at: datetime, **flags: bool) -> None:
-    if User.objects.filter(email=email).exists():
-        return
+def _person(email: str, *, at: datetime, **flags: bool) -> User:
+    if known := User.objects.filter(email=email).first():
+        return known
     user = services.sign_up(email=email, password=PASSWORD, at=at)
     if flags:
         User.objects.filter(pk=user.pk).update(**flags)
     EmailAddress.objects.create(user=user, email=email, verified=True, primary=True)
+    return user
 
-    catalog.invent_past_prices(supplier_slug=INVENTED_SUPPLIER, at=at)
 
 def _next_hour(at: datetime) -> datetime:
     return at.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)

@@ -5,6 +5,7 @@ from django.db import transaction
 
 import clock
 from marketplace import outbox, services, stock_mails
+from marketplace.suppliers import starts
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +46,11 @@ def send_mail() -> None:
 @shared_task
 def send_stock_alerts() -> None:
     stock_mails.send_stock_alerts(at=clock.now())
+
+
+@shared_task
+def send_start_notices() -> None:
+    starts.send_start_notices(at=clock.now())
 
 
 def match_soon() -> None:

@@ -224,9 +224,10 @@ def greet(url: str, home: Path, database: Path) -> None:
     where = f"{home}, the database in {database}" if database != home else f"{home}"
     say(
         f"\nCorehour runs at {url}\n\n"
-        f"  renter  {demo_logins.RENTER}\n"
-        f"  staff   {demo_logins.STAFF}\n"
-        f"  password of both: {demo_logins.PASSWORD}\n\n"
+        f"  renter    {demo_logins.RENTER}\n"
+        f"  supplier  {demo_logins.SUPPLIER}\n"
+        f"  staff     {demo_logins.STAFF}\n"
+        f"  password of all: {demo_logins.PASSWORD}\n\n"
         f"Data and logs are in {where}.\n"
         "Ctrl-C stops it and keeps the data; `make run FRESH=1` starts over."
     )

@@ -18,19 +18,20 @@ from catalog.node_files import listed_offers
 from marketplace.models import CompanyEvent
 from marketplace.suppliers.companies import party_of
 from marketplace.suppliers.starts import Start, starts_of
-from money import round_half_up
+from money import fee_of, round_half_up
 from workspaces.models import Workspace
 from workspaces.states import ON_A_NODE
 
 EVENTS_SHOWN = 8
 MONTH_HOURS = 730
-RATE_PLACES = 6
 
 
 @dataclass(frozen=True)
 class Share:
     """
-    What an ask brings: `net` is what its supplier gets of it, per GPU-hour.
+    What an ask brings for each hour of a node, as it is billed: in whole cents.
+
+    `ask` is per GPU-hour. The fee is rounded half up with each hour's charge.
     """
 
     ask: Money
@@ -38,21 +39,24 @@ class Share:
     gpus: int = 1
 
     @property
-    def net(self) -> Money:
-        return self.ask - self.fee
+    def hour(self) -> Money:
+        return Money(round_half_up(self.ask.amount * self.gpus), self.ask.currency)
 
     @property
     def fee(self) -> Money:
-        amount = round_half_up(self.ask.amount * self.fee_rate, RATE_PLACES)
-        return Money(amount, self.ask.currency)
+        fee, _rest = fee_of(self.hour.amount, self.fee_rate)
+        return Money(fee, self.ask.currency)
+
+    @property
+    def net(self) -> Money:
+        return self.hour - self.fee
 
     @property
     def month(self) -> Money:
         """
         Return what a node brings in a month of 730 hours in which it is always let.
         """
-        amount = self.net.amount * self.gpus * MONTH_HOURS
-        return Money(round_half_up(amount), self.ask.currency)
+        return self.net * MONTH_HOURS
 
 
 @dataclass(frozen=True)

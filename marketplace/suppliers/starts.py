@@ -4,14 +4,16 @@ Starts that wait for a supplier, and what runs on its nodes.
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.db.models import QuerySet
 
+import formats
 from billing.mails import queue_mail
 from catalog.models import Listing
 from marketplace import outbox
-from marketplace.models import StartNotice, SupplierMember
+from marketplace.models import StartNotice, SupplierMember, User
 from marketplace.suppliers.companies import desk_url
 from workspaces.models import State, Workspace
 from workspaces.states import STARTING
@@ -96,6 +98,12 @@ def _tell(workspace: Workspace) -> None:
             to=member.user.email,
             language=member.user.language,
             workspace=workspace,
-            due_at=due_at(workspace),
+            due_at=_written(due_at(workspace), member.user),
             url=desk_url("supplier_starts", member.user.language),
         )
+
+
+def _written(at: datetime | None, user: User) -> str:
+    if at is None:
+        return ""
+    return formats.date_time(at, user.language, ZoneInfo(user.time_zone))

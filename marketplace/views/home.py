@@ -1,6 +1,3 @@
-from email.utils import parseaddr
-
-from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -16,7 +13,6 @@ from marketplace.forms import FirstQuestionForm
 def home(request: HttpRequest) -> HttpResponse:
     context = {
         "form": FirstQuestionForm(),
-        "contact": parseaddr(settings.DEFAULT_FROM_EMAIL)[1],
         "classes": depth.prices_by_memory(at=clock.now()),
     }
     return render(request, "marketplace/home.html", context)

@@ -4,11 +4,13 @@ import pytest
 from allauth.account.models import EmailAddress
 from django.contrib.auth import authenticate
 from django.core.management import CommandError, call_command
+from djmoney.money import Money
 
-from billing.services import wallets_of
+from billing.services import check_books, standings_of, wallets_of
 from catalog.models import Offer
-from marketplace import demo
+from marketplace import demo, demo_supplier
 from marketplace.models import Launch, LaunchEvent, Match, User
+from marketplace.suppliers.people import member_of
 from tests.workspaces.conftest import NOON
 
 pytestmark = pytest.mark.django_db
@@ -25,33 +27,52 @@ def run(name):
     return out.getvalue()
 
 
-def test_demo_makes_two_people_who_can_log_in():
+def test_demo_makes_people_who_can_log_in():
     run("demo")
 
-    renter, staff = (User.objects.get(email=email) for email in demo_emails())
+    renter, supplier, staff = (User.objects.get(email=mail) for mail in demo_emails())
     assert not renter.is_staff
     assert staff.is_staff
     assert staff.is_superuser
     assert len(wallets_of(user_id=renter.pk)) == 3
-    assert EmailAddress.objects.filter(verified=True, primary=True).count() == 2
+    verified = EmailAddress.objects.filter(verified=True, primary=True)
+    assert verified.count() == User.objects.count()
+    assert member_of(supplier).is_owner
     assert authenticate(username=renter.email, password=demo.PASSWORD) == renter
 
 
 def demo_emails():
-    return [demo.RENTER, demo.STAFF]
+    return [demo.RENTER, demo.SUPPLIER, demo.STAFF]
 
 
 def test_demo_can_run_again():
     run("demo")
     planned = Launch.objects.get().opens_at
+    people = User.objects.count()
     User.objects.filter(email=demo.RENTER).update(name="Changed")
 
     run("demo")
 
-    assert User.objects.count() == 2
+    assert User.objects.count() == people
     assert User.objects.get(email=demo.RENTER).name == "Changed"
     assert Launch.objects.get().opens_at == planned
     assert planned > NOON
+
+
+def test_the_demo_supplier_has_earned_something():
+    """
+    40 h at 0.37, 24 h of two GPUs at 0.85 and 30 h at 0.37, each hour less its fee.
+
+    The fee of 10 % is rounded with each hour: 0.04 of 0.37, 0.17 of 1.70.
+    """
+    run("demo")
+
+    (own,) = standings_of(party=f"supplier:{demo_supplier.SLUG}", at=NOON)
+    assert own.earned == Money("59.82", "USD")
+    assert own.paid == Money("13.20", "USD")
+    assert own.payable == Money("36.72", "USD")
+    assert own.held == Money("9.90", "USD")
+    assert check_books() == []
 
 
 def test_demo_confirms_the_prices_that_it_plays(monkeypatch):

@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 import clock
 from marketplace import demo
-from marketplace.demo_logins import PASSWORD, RENTER, STAFF
+from marketplace.demo_logins import PASSWORD, RENTER, STAFF, SUPPLIER
 
 
 class Command(BaseCommand):
@@ -15,4 +15,4 @@ class Command(BaseCommand):
         if not settings.DEMO:
             raise CommandError("This makes accounts with a known password: DEMO only.")
         demo.prepare(at=clock.now())
-        self.stdout.write(f"Log in as {RENTER} or {STAFF}: {PASSWORD}")
+        self.stdout.write(f"Log in as {RENTER}, {SUPPLIER} or {STAFF}: {PASSWORD}")
