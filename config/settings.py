@@ -169,12 +169,12 @@ AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
     "allauth.account.auth_backends.AuthenticationBackend",
 ]
-_validators = "django.contrib.auth.password_validation"
+_validators = "marketplace.passwords"
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"{_validators}.UserAttributeSimilarityValidator"},
-    {"NAME": f"{_validators}.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
-    {"NAME": f"{_validators}.CommonPasswordValidator"},
-    {"NAME": "marketplace.passwords.SiteNameValidator"},
+    {"NAME": f"{_validators}.LengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": f"{_validators}.NotPersonalValidator"},
+    {"NAME": f"{_validators}.NotCommonValidator"},
+    {"NAME": f"{_validators}.SiteNameValidator"},
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "marketplace:dashboard"
@@ -191,9 +191,16 @@ ACCOUNT_CHANGE_EMAIL = True
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
 ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True
 ACCOUNT_SIGNUP_FORM_HONEYPOT_FIELD = "website"
-ACCOUNT_FORMS = {"signup": "marketplace.forms.SignupForm"}
+ACCOUNT_FORMS = {
+    "signup": "marketplace.forms.SignupForm",
+    "add_email": "marketplace.account_forms.NewAddressForm",
+}
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if IS_HTTPS else "http"
 MFA_ADAPTER = "marketplace.adapters.MFAAdapter"
+MFA_FORMS = {
+    "add_webauthn": "marketplace.account_forms.NewKeyForm",
+    "edit_webauthn": "marketplace.account_forms.KeyNameForm",
+}
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_PASSKEY_LOGIN_ENABLED = True

@@ -119,9 +119,7 @@ def _money_tasks(balances: Sequence[WalletBalance]) -> list[Task]:
         return [Task(title, reverse("billing:wallet"), _("Look at the wallet"))]
     if any(balance.available.amount or balance.held.amount for balance in balances):
         return []
-    title = _(
-        "Your wallet is empty. A request is funded from it before the market opens."
-    )
+    title = _("Your wallet is empty. A request is funded from it.")
     return [Task(title, reverse("billing:top_up"), _("Top up"))]
 
 
