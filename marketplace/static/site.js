@@ -62,11 +62,12 @@
     const button = event.target.closest("[data-copy]");
     if (!button) return;
     await navigator.clipboard.writeText(button.dataset.copy);
-    const label = button.textContent;
+    // A second click within two seconds finds "Copied" on the button.
+    button.dataset.label ??= button.textContent;
     button.textContent = button.dataset.copied;
     announce(button.dataset.copied);
     setTimeout(() => {
-      button.textContent = label;
+      button.textContent = button.dataset.label;
     }, 2000);
   });
 
