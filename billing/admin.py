@@ -21,6 +21,7 @@ from billing.models import (
     Transfer,
     VatRate,
     Wallet,
+    WalletEvent,
 )
 
 
@@ -74,6 +75,14 @@ class WalletAdmin(ReadOnlyAdmin):
     @admin.display(description="held")
     def set_aside(self, wallet: Wallet) -> str:
         return str(wallet.held.balance)
+
+
+@admin.register(WalletEvent)
+class WalletEventAdmin(ReadOnlyAdmin):
+    list_display = ["at", "wallet", "kind", "reason", "actor"]
+    list_filter = ["kind"]
+    list_select_related = ["actor", "wallet"]
+    ordering = ["-pk"]
 
 
 @admin.register(Hold)

@@ -94,6 +94,28 @@ class RefundForm(forms.Form):
     key = forms.UUIDField(widget=forms.HiddenInput)
 
 
+class UnfreezeForm(forms.Form):
+    """
+    Why staff let a wallet go, and whether its debt is written off.
+    """
+
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=200,
+        help_text=_("It is kept with your name. The customer does not see it."),
+    )
+    writes_off = forms.BooleanField(
+        label=_("Write the debt off"),
+        required=False,
+        help_text=_("The house pays what is missing, and the wallet stands at zero."),
+    )
+
+    def __init__(self, *args: Any, has_debt: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not has_debt:
+            del self.fields["writes_off"]
+
+
 class AutoTopUpForm(forms.Form):
     """
     When to top up automatically, with how much, and how much a month at most.

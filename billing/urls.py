@@ -2,6 +2,7 @@ from django.urls import path
 
 from billing.views import (
     auto,
+    freezes,
     invoices,
     payouts,
     refunds,
@@ -55,6 +56,12 @@ urlpatterns = [
         name="sandbox_fail_later",
     ),
     path("staff/books/", staff.books, name="books"),
+    path("staff/disputes/", freezes.disputes, name="disputes"),
+    path(
+        "staff/disputes/<int:wallet_id>/unfreeze/",
+        freezes.unfreeze,
+        name="unfreeze",
+    ),
     path("staff/payouts/", payouts.payouts, name="payouts"),
     path("staff/payouts/run/", payouts.run, name="payouts_run"),
     path(

@@ -7,7 +7,13 @@ triggers off.
 
 from django.db.backends.postgresql.operations import DatabaseOperations
 
-TABLES = ("billing_account", "billing_transfer", "billing_charge", "billing_invoice")
+TABLES = (
+    "billing_account",
+    "billing_transfer",
+    "billing_charge",
+    "billing_invoice",
+    "billing_walletevent",
+)
 flush = DatabaseOperations.execute_sql_flush
 
 

@@ -6,7 +6,7 @@ from billing.models.cards import AutoTopUp, Card
 from billing.models.events import ProviderEvent
 from billing.models.holds import Charge, EndWarning, Hold, Meter, MeterFault
 from billing.models.invoices import Invoice, InvoiceSeries
-from billing.models.ledger import Account, Transfer, UsedKey, Wallet
+from billing.models.ledger import Account, Transfer, UsedKey, Wallet, WalletEvent
 from billing.models.movements import ProviderMovement, Reconciliation
 from billing.models.payments import Dispute, Refund, TopUp
 from billing.models.payouts import BankAccount, Payout
@@ -40,4 +40,5 @@ __all__ = [
     "UsedKey",
     "VatRate",
     "Wallet",
+    "WalletEvent",
 ]

@@ -19,6 +19,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 from djmoney.models.fields import MoneyField
 from djmoney.money import Money
 
@@ -198,6 +199,42 @@ class Wallet(models.Model):
 
     def __str__(self) -> str:
         return f"{self.currency} of user {self.user_id}"
+
+
+class WalletEvent(models.Model):
+    """
+    A wallet was frozen or let go again: why, and by whom if a person did it.
+    """
+
+    class Kind(models.TextChoices):
+        FROZEN = "FROZEN", _("Frozen")
+        LET_GO = "LET_GO", _("Unfrozen")
+
+    wallet = models.ForeignKey(Wallet, models.PROTECT, related_name="events")
+    kind = models.CharField(_("kind"), max_length=6, choices=Kind.choices)
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.PROTECT,
+        null=True,
+        related_name="+",
+        verbose_name=_("by"),
+    )
+    reason = models.CharField(_("reason"), max_length=200)
+    at = models.DateTimeField(_("time"))
+
+    objects: ClassVar["models.Manager[WalletEvent]"] = models.Manager()
+
+    class Meta:
+        verbose_name = _("wallet event")
+        verbose_name_plural = _("wallet events")
+        constraints = [
+            models.CheckConstraint(
+                condition=~Q(reason=""), name="wallet_event_has_reason"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.reason}"
 
 
 class UsedKey(models.Model):

@@ -10,6 +10,7 @@ from django.db.models import DecimalField, ExpressionWrapper, F, Sum
 from djmoney.money import Money
 
 from billing.models import Meter
+from billing.services.freezes import FrozenWallet, frozen_among
 from billing.services.wallets import WalletBalance, wallets_of
 from money import round_half_up
 
@@ -20,12 +21,14 @@ RATE_PLACES = 6
 @dataclass(frozen=True, kw_only=True)
 class WalletStanding:
     """
-    A wallet with what its meters cost an hour; `lasts` is empty while nothing runs.
+    A wallet with what its meters cost an hour; `lasts` is empty while nothing runs,
+    `frozen` as long as the wallet is free.
     """
 
     balance: WalletBalance
     burn: Money
     lasts: timedelta | None
+    frozen: FrozenWallet | None
 
 
 def standings_of(*, user_id: int) -> list[WalletStanding]:
@@ -39,17 +42,28 @@ def standings_of(*, user_id: int) -> list[WalletStanding]:
     running = Meter.objects.filter(hold__wallet__user_id=user_id, stopped_at=None)
     rows = running.values("currency").annotate(burn=Sum(hourly))
     burns = {row["currency"]: round_half_up(row["burn"], RATE_PLACES) for row in rows}
+    wallets = wallets_of(user_id=user_id)
+    frozen = frozen_among(wallets)
     return [
-        _standing(balance, burns.get(balance.currency, Decimal(0)))
-        for balance in wallets_of(user_id=user_id)
+        _standing(
+            balance,
+            burns.get(balance.currency, Decimal(0)),
+            frozen.get(balance.id),
+        )
+        for balance in wallets
     ]
 
 
-def _standing(balance: WalletBalance, burn: Decimal) -> WalletStanding:
+def _standing(
+    balance: WalletBalance, burn: Decimal, frozen: FrozenWallet | None
+) -> WalletStanding:
     lasts = None
     if burn:
         hours = max(balance.available.amount, Decimal(0)) / burn
         lasts = timedelta(seconds=int(hours * HOUR_SECONDS))
     return WalletStanding(
-        balance=balance, burn=Money(burn, balance.currency), lasts=lasts
+        balance=balance,
+        burn=Money(burn, balance.currency),
+        lasts=lasts,
+        frozen=frozen,
     )

@@ -14,9 +14,10 @@ from djmoney.money import Money
 
 from billing.ledger import Entry, open_account, post
 from billing.models import Account, Dispute, Hold, TopUp, Transfer
+from billing.services.freezes import freeze_for, let_go_after
 from billing.services.payments import NeedsPerson
 from billing.services.refunds import accounts_of, entries_back, lock_paid, split_back
-from billing.services.wallets import freeze_wallet, lock_wallet, unfreeze_wallet
+from billing.services.wallets import lock_wallet
 from money import from_minor
 
 Kind = Transfer.Kind
@@ -70,7 +71,7 @@ def _open(top_up: TopUp, body: dict[str, Any], *, at: datetime) -> Dispute:
         reason=str(body.get("reason") or ""),
         opened_at=at,
     )
-    freeze_wallet(user_id=top_up.wallet.user_id, currency=currency, at=at)
+    freeze_for(dispute, at=at)
     fee = sum(row.get("fee", 0) for row in body.get("balance_transactions") or [])
     _take(dispute, top_up, fee=from_minor(fee, currency), at=at)
     return dispute
@@ -127,15 +128,4 @@ def _bring_back(dispute: Dispute, top_up: TopUp, *, at: datetime) -> None:
     top_up.refunded_net -= dispute.net
     top_up.refunded_vat -= dispute.vat
     top_up.save(update_fields=["refunded_net", "refunded_vat"])
-    _unfreeze(top_up)
-
-
-def _unfreeze(top_up: TopUp) -> None:
-    """
-    Let the wallet spend again, unless another dispute stands or it is below zero.
-    """
-    wallet = top_up.wallet
-    others = Dispute.objects.filter(top_up__wallet=wallet).exclude(status=Status.WON)
-    wallet.available.refresh_from_db()
-    if not others.exists() and wallet.available.balance.amount >= 0:
-        unfreeze_wallet(user_id=wallet.user_id, currency=wallet.currency)
+    let_go_after(dispute, at=at)

@@ -70,6 +70,7 @@ class WalletBalance:
     What a wallet holds: free to spend, and set aside by holds.
     """
 
+    id: int
     currency: str
     available: Money
     held: Money
@@ -112,6 +113,7 @@ def wallets_of(*, user_id: int) -> list[WalletBalance]:
 
 def _balance(wallet: Wallet) -> WalletBalance:
     return WalletBalance(
+        id=wallet.pk,
         currency=wallet.currency,
         available=wallet.available.balance,
         held=wallet.held.balance,
@@ -121,12 +123,13 @@ def _balance(wallet: Wallet) -> WalletBalance:
 
 def find_wallet(*, user_id: int, currency: str) -> Wallet:
     """
-    Return the row of the user's wallet.
+    Return the row of the user's wallet, with its accounts as they are now.
 
     :raises NoSuchWallet: if there is none
     """
     try:
-        return Wallet.objects.get(user_id=user_id, currency=currency)
+        wallets = Wallet.objects.select_related("available", "held")
+        return wallets.get(user_id=user_id, currency=currency)
     except Wallet.DoesNotExist as error:
         raise NoSuchWallet(currency) from error
 
@@ -159,16 +162,20 @@ def require_free(wallet: Wallet, amount: Money) -> None:
 
 @retry_conflicts
 @transaction.atomic
-def freeze_wallet(*, user_id: int, currency: str, at: datetime) -> None:
+def freeze_wallet(*, user_id: int, currency: str, at: datetime) -> bool:
     """
     Freeze the wallet, so that a dispute may take more than is left in it.
+
+    Returns whether it was not frozen before.
 
     :raises NoSuchWallet: if there is none
     """
     wallet = lock_wallet(find_wallet(user_id=user_id, currency=currency))
-    if wallet.frozen_at is None:
-        Account.objects.filter(pk=wallet.available_id).update(may_go_negative=True)
-        Wallet.objects.filter(pk=wallet.pk).update(frozen_at=at)
+    if wallet.frozen_at is not None:
+        return False
+    Account.objects.filter(pk=wallet.available_id).update(may_go_negative=True)
+    Wallet.objects.filter(pk=wallet.pk).update(frozen_at=at)
+    return True
 
 
 @retry_conflicts

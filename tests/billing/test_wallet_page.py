@@ -343,7 +343,8 @@ def test_books_stand_beside_the_providers(
 
 MODELS = [
     "account", "transfer", "wallet", "hold", "meter", "charge", "meterfault", "topup",
-    "refund", "dispute", "providerevent", "providermovement", "billingprofile",
+    "refund", "dispute", "providerevent", "providermovement", "walletevent",
+    "billingprofile",
 ]  # fmt: skip
 
 
