@@ -199,6 +199,8 @@ ACCESS = {
     "billing:sandbox_pay_later": by_post("sandbox"),
     "billing:sandbox_fail_later": by_post("sandbox"),
     "billing:books": for_staff(),
+    "billing:disputes": for_staff(),
+    "billing:unfreeze": for_staff("frozen_wallet")._replace(staff=404),
     "billing:payouts": for_staff(),
     "billing:payouts_run": by_post(),
     "billing:payouts_csv": for_staff("week"),
@@ -324,6 +326,7 @@ def things(renter, make_funded, make_quote):  # noqa: F811
         "week": {"currency": "USD", "week": "2026-11-30"},
         # There is none: who may see it has to be looked up before what it is.
         "payout": {"payout_id": 1},
+        "frozen_wallet": {"wallet_id": 0},
         "sandbox": {"reference": paying.provider_ref.removeprefix("cs_test_")},
         "quote": {"quote_id": make_quote().pk},
         "workspace": {"workspace_id": funded.pk},
