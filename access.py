@@ -2,6 +2,7 @@
 Who may open a page at all: everybody else is answered as if it did not exist.
 """
 
+import logging
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -11,6 +12,8 @@ from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 
 View = Callable[..., HttpResponseBase]
+
+logger = logging.getLogger(__name__)
 
 
 def staff_only(view: View) -> View:
@@ -31,6 +34,7 @@ def _only(may_open: Callable[[HttpRequest], bool], view: View) -> View:
     @wraps(view)
     def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
         if not may_open(request):
+            logger.warning("Kept out of %s", request.path)
             raise Http404
         return view(request, **kwargs)
 

@@ -5,6 +5,7 @@ Without any variable set this is a safe production configuration that refuses to
 start until it is told its secrets; `DEMO=true` is what `make run` uses.
 """
 
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -70,6 +71,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "config.middleware.NumberedRequestsMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -84,6 +86,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "allauth.usersessions.middleware.UserSessionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "marketplace.middleware.SessionLimitsMiddleware",
     "marketplace.middleware.PersonalPagesMiddleware",
     "marketplace.middleware.StaffSecondFactorMiddleware",
 ]
@@ -110,6 +113,10 @@ FORM_RENDERER = "marketplace.forms.ComponentRenderer"
 
 # Data -------------------------------------------------------------------------
 
+# Nobody waits a minute for a page, but the night's checks may take one.
+STATEMENT_TIMEOUT_SECONDS = environment.number(
+    "STATEMENT_TIMEOUT_SECONDS", default=60, least=1, most=3600
+)
 _env = environ.Env()
 DATABASES = {
     "default": {
@@ -118,8 +125,8 @@ DATABASES = {
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             "options": (
-                "-c lock_timeout=3s -c statement_timeout=60s"
-                " -c idle_in_transaction_session_timeout=30s"
+                "-c lock_timeout=3s -c idle_in_transaction_session_timeout=30s"
+                f" -c statement_timeout={STATEMENT_TIMEOUT_SECONDS}s"
             ),
         },
     },
@@ -152,7 +159,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "interval_max": 0.1,
 }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_ACCEPT_CONTENT = CELERY_RESULT_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_SERIALIZER = "json"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
@@ -369,16 +377,19 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = IS_HTTPS
 SESSION_COOKIE_NAME = "__Host-session" if IS_HTTPS else "session"
 CSRF_COOKIE_NAME = "__Host-csrf" if IS_HTTPS else "csrf"
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
-SESSION_COOKIE_AGE = 14 * 24 * 3600
+# After how long without a request, and after how long at most, who logged in is out.
+SESSION_LIMITS = (timedelta(days=14), timedelta(days=30))
+STAFF_SESSION_LIMITS = (timedelta(hours=1), timedelta(hours=12))
+SESSION_COOKIE_AGE = int(SESSION_LIMITS[0].total_seconds())
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "config.errors.too_old"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
 DEFAULT_EXCEPTION_REPORTER_FILTER = "config.reports.ReporterFilter"
 
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {
-        "line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}
-    },
+    "formatters": {"line": {"()": "config.logs.LineFormatter"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "INFO"},
     # It tells the log about every glyph of every document.

@@ -21,3 +21,6 @@ urlpatterns = [
         prefix_default_language=False,
     ),
 ]
+
+handler429 = "config.errors.too_many"
+handler500 = "config.errors.broken"

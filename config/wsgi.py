@@ -5,6 +5,8 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+# A page that waits longer for the database would only make the others wait too.
+os.environ.setdefault("STATEMENT_TIMEOUT_SECONDS", "10")
 
 application = get_wsgi_application()
 # Or the first visitor of each process waits while Django imports all views.

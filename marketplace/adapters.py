@@ -4,6 +4,7 @@ What allauth does differently here: accounts with wallets, mail as rows, sealed 
 
 import base64
 import hashlib
+import logging
 from datetime import UTC
 from typing import Any
 
@@ -13,7 +14,7 @@ from cryptography.fernet import Fernet, MultiFernet
 from django.conf import settings
 from django.core.mail import EmailMessage, EmailMultiAlternatives
 from django.forms import Form
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 from django.utils import translation
 
@@ -21,6 +22,8 @@ import clock
 import formats
 from marketplace import outbox, services
 from marketplace.models import User
+
+logger = logging.getLogger(__name__)
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -42,6 +45,17 @@ class AccountAdapter(DefaultAccountAdapter):
         assert request.user.is_authenticated
         with translation.override(request.user.language):
             return resolve_url(settings.LOGIN_REDIRECT_URL)
+
+    def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
+        # Without the address: people type their password into its field.
+        logger.warning("A log-in was refused")
+
+    def post_login(
+        self, request: HttpRequest, user: User, **options: Any
+    ) -> HttpResponse:
+        logger.info("Logged in: user %d", user.pk)
+        response: HttpResponse = super().post_login(request, user, **options)
+        return response
 
     def format_email_subject(self, subject: str) -> str:
         return subject

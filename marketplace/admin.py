@@ -1,9 +1,13 @@
+import logging
 from typing import Any
 
 from django.contrib import admin
+from django.forms import ModelForm
 from django.http import HttpRequest
 
 from marketplace.models import Launch, LaunchEvent, Match, User
+
+logger = logging.getLogger(__name__)
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
@@ -56,8 +60,22 @@ class UserAdmin(admin.ModelAdmin):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        # Who is not a superuser cannot shut one out either.
+        is_above = obj and obj.is_superuser and not request.user.is_superuser
+        return not is_above and super().has_change_permission(request, obj)
+
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+    def save_model(
+        self, request: HttpRequest, obj: User, form: ModelForm, change: bool
+    ) -> None:
+        super().save_model(request, obj, form, change)
+        if rights := {"is_staff", "is_superuser", "groups"} & set(form.changed_data):
+            logger.critical(
+                "The rights of user %d were changed: %s", obj.pk, ", ".join(rights)
+            )
 
 
 @admin.register(Launch)

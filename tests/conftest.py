@@ -3,6 +3,7 @@ People with fixed meaning: the renter owns what a test is about, the stranger ow
 nothing of it, staff run the site.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
@@ -83,6 +84,10 @@ def staff(make_person: MakePerson) -> User:
 def logged_in(person: User) -> Client:
     client = Client()
     client.force_login(person)
+    # As the log-in page leaves it; the first page would otherwise begin it.
+    session = client.session
+    session["began"] = session["seen"] = int(time.time())
+    session.save()
     return client
 
 

@@ -19,11 +19,13 @@ from billing.models import AutoTopUp
 from billing.services import auto_top_ups as services
 from billing.services.top_ups import TopUpRefused
 from billing.services.wallets import NoSuchWallet
+from limits import limited
 
 AMOUNTS = ("threshold", "amount", "monthly_cap")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@limited(a_minute=20)
 def auto_top_up(request: HttpRequest, currency: str) -> HttpResponse:
     assert request.user.is_authenticated
     auto = _auto(request, currency)

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 from billing.documents import invoice_pdf
 from billing.services.invoices import find_invoice, invoices_of
 from billing.views.wallet import as_pdf
+from limits import limited
 
 
 @require_safe
@@ -19,6 +20,7 @@ def invoices(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@limited(a_minute=30)
 def invoice(request: HttpRequest, code: str) -> HttpResponse:
     assert request.user.is_authenticated
     row = find_invoice(user_id=request.user.pk, code=code)

@@ -23,6 +23,7 @@ from billing.services.refunds import (
 )
 from billing.services.top_ups import find_top_up
 from billing.services.wallets import InsufficientFunds, WalletFrozen
+from limits import limited
 
 REFUSALS = (RefundRefused, InsufficientFunds, WalletFrozen, KeyReused)
 
@@ -43,6 +44,7 @@ def refund(request: HttpRequest, top_up: UUID) -> HttpResponse:
 
 
 @require_POST
+@limited(a_minute=10)
 def refund_confirm(request: HttpRequest, top_up: UUID) -> HttpResponse:
     row = _own(request, top_up)
     form = RefundForm(request.POST)

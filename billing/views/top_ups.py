@@ -29,12 +29,14 @@ from billing.services.top_ups import (
     start_top_up,
 )
 from billing.tax import IdStatus
+from limits import limited
 
 STEPS = [_("Amount"), _("Check"), _("Pay"), _("In your wallet")]
 PROFILE_FIELDS = ("country", "is_business", "name", "address", "vat_id")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@limited(a_minute=20)
 def top_up(request: HttpRequest) -> HttpResponse:
     assert request.user.is_authenticated
     form = TopUpForm(request.POST or None, initial=_initial(request))
@@ -51,6 +53,7 @@ def top_up(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@limited(a_minute=20)
 def confirm(request: HttpRequest, top_up: UUID) -> HttpResponse:
     quote = _own(request, top_up)
     refusal = ""

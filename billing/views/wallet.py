@@ -23,6 +23,7 @@ from billing.services.statements import Statement, latest_lines, statement_of
 from billing.services.top_ups import recent_top_ups
 from billing.services.wallets import NoSuchWallet
 from csv_files import csv_lines
+from limits import limited
 
 MONTH = re.compile(r"(20[0-9]{2})-(0[1-9]|1[0-2])", re.ASCII)
 RECENT = 8
@@ -63,6 +64,7 @@ def statement(request: HttpRequest, currency: str) -> HttpResponse:
 
 
 @require_safe
+@limited(a_minute=20)
 def statement_csv(request: HttpRequest, currency: str) -> StreamingHttpResponse:
     first = _month(request)
     found = _statement(request, currency, first)
@@ -98,6 +100,7 @@ def statement_csv(request: HttpRequest, currency: str) -> StreamingHttpResponse:
 
 
 @require_safe
+@limited(a_minute=20)
 def statement_pdf(request: HttpRequest, currency: str) -> HttpResponse:
     assert request.user.is_authenticated
     first = _month(request)

@@ -8,6 +8,7 @@ from functools import wraps
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -15,8 +16,9 @@ from django.utils.cache import get_conditional_response, patch_cache_control
 from django.utils.http import quote_etag
 from django.views.decorators.csrf import csrf_exempt
 
-from catalog.api.limits import WINDOW_SECONDS, Allowance, Counter
+from catalog.api.clients import client_of
 from catalog.api.problems import answer_problem
+from limits import WINDOW_SECONDS, Allowance, Counter
 
 View = Callable[..., HttpResponseBase]
 
@@ -58,7 +60,9 @@ def _answer(
         return _options()
     if request.method not in {"GET", "HEAD"}:
         return _not_allowed(request)
-    allowance = counter.count(request, calls=calls)
+    allowance = counter.count(
+        f"api:{client_of(request)}", limit=settings.API_CALLS_PER_MINUTE, calls=calls
+    )
     if allowance is not None and allowance.is_over:
         response: HttpResponseBase = _too_many(allowance)
     else:

@@ -16,6 +16,7 @@ import clock
 from catalog import services
 from catalog.availability import read_matrix
 from catalog.models import GpuModel, Region, StockAlert
+from limits import limited
 
 
 @require_safe
@@ -28,6 +29,7 @@ def availability(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
+@limited(a_minute=30)
 def ask_for_alert(request: HttpRequest) -> HttpResponse:
     assert request.user.is_authenticated
     gpu_slug, _space, region_slug = request.POST.get("place", "").partition(" ")

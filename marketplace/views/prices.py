@@ -38,7 +38,8 @@ FILTERS = {"gpu": GpuModel, "supplier": Supplier, "region": Region}
 @require_safe
 @staff_only
 def prices(request: HttpRequest) -> HttpResponse:
-    filters = {name: request.GET.get(name, "") for name in FILTERS}
+    # The database knows no NUL, and no slug has one.
+    filters = {name: request.GET.get(name, "").replace("\0", "") for name in FILTERS}
     at = clock.now()
     context = {
         "grid": read_grid(at=at, page=request.GET.get("page"), filters=filters),

@@ -11,7 +11,9 @@ from config.embedded import CHECKOUT
 APPS = {"billing", "catalog", "config", "marketplace", "workspaces"}
 
 
-@pytest.mark.parametrize("name", ["clock", "csv_files", "formats", "money"])
+@pytest.mark.parametrize(
+    "name", ["access", "clock", "csv_files", "formats", "limits", "money"]
+)
 def test_lowest_modules_import_no_app(name):
     tree = ast.parse((CHECKOUT / f"{name}.py").read_text())
 

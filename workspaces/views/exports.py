@@ -3,12 +3,14 @@ from uuid import UUID
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from limits import limited
 from workspaces.recipes import exports
 from workspaces.recipes.commands import has_recipe
 from workspaces.views.rentals import own_workspace
 
 
 @require_safe
+@limited(a_minute=30)
 def export(request: HttpRequest, workspace_id: UUID, tool: str) -> HttpResponse:
     workspace = own_workspace(request, workspace_id)
     if tool not in exports.TOOLS or not has_recipe(workspace):

@@ -12,6 +12,7 @@ from djmoney.money import Money
 
 import clock
 from catalog.models import Region
+from limits import limited
 from workspaces import services
 from workspaces.comparison import changes_between
 from workspaces.models import Quote, SshKey
@@ -68,6 +69,7 @@ def _quote_page(
 
 
 @require_POST
+@limited(a_minute=30)
 def fund(request: HttpRequest, quote_id: UUID) -> HttpResponse:
     assert request.user.is_authenticated
     quote = _own_quote(request, quote_id)
@@ -84,6 +86,7 @@ def fund(request: HttpRequest, quote_id: UUID) -> HttpResponse:
 
 
 @require_POST
+@limited(a_minute=30)
 def quote_again(request: HttpRequest, quote_id: UUID) -> HttpResponse:
     assert request.user.is_authenticated
     earlier = _own_quote(request, quote_id)

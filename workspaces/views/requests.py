@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 import clock
 from billing import services as billing
 from catalog.models import Region
+from limits import limited
 from workspaces import services
 from workspaces.forms.request import (
     RequestForm,
@@ -24,6 +25,7 @@ EARLIER_SHOWN = 5
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@limited(a_minute=60)
 def request_workspace(request: HttpRequest) -> HttpResponse:
     assert request.user.is_authenticated
     at = clock.now()
@@ -106,6 +108,7 @@ def _id_in(request: HttpRequest, name: str) -> UUID:
 
 
 @require_POST
+@limited(a_minute=60)
 def save_draft(request: HttpRequest) -> HttpResponse:
     assert request.user.is_authenticated
     try:
