@@ -22,6 +22,9 @@ from catalog.models import GpuModel, Method, StoragePlan
 CHEAPEST_SHOWN = 3
 # What the planner calls otherwise than the form of a request.
 REQUEST_NAMES = {"rank": "lora_rank", "checkpointing": "is_checkpointing"}
+# What a request says anyway, and a loss as it calls it.
+UNSAID = {"loss": "plain", "optimizer": "adamw"}
+KNOWN_LOSS = {fit.LossKernel.CHUNKED_16BIT: fit.LossKernel.CHUNKED}
 REQUESTED = (
     "model",
     "method",
@@ -273,6 +276,15 @@ class _Planner:
             storage_rate=plan.monthly_price,
         )
 
+    def _kernels(self) -> dict[str, str]:
+        """
+        Return the loss and the optimizer of the plan, where a request has to know.
+        """
+        training = self.wanted.training
+        loss = KNOWN_LOSS.get(training.loss_kernel, training.loss_kernel)
+        query = {"loss": loss.value, "optimizer": training.optimizer.value}
+        return {name: text for name, text in query.items() if text != UNSAID[name]}
+
     def _cheapness(self, cost: Cost, ask: Ask) -> tuple[bool, Decimal]:
         total: Decimal = cost.total.amount
         if ask.comparable is None:
@@ -309,6 +321,7 @@ class _Planner:
         }
         if query.get("is_checkpointing") == "off":
             query["is_checkpointing"] = ""
+        query |= self._kernels()
         place = {"gpu": gpu.slug, "region": asks[0].region.slug}
         return urlencode({**query, **place})
 

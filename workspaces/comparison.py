@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from djmoney.money import Money
 
 import formats
-from catalog.names import region_name
+from catalog.names import plan_name, region_name
 from workspaces.models import Quote
 
 
@@ -108,11 +108,13 @@ FIELDS: list[tuple[str | Promise, Callable[[Quote], str]]] = [
         gettext_lazy("Gradient checkpointing"),
         lambda quote: _("on") if quote.is_checkpointing else _("off"),
     ),
+    (gettext_lazy("Loss"), lambda quote: str(quote.get_loss_kernel_display())),
+    (gettext_lazy("Optimizer"), lambda quote: str(quote.get_optimizer_display())),
     (gettext_lazy("Image"), lambda quote: str(quote.image)),
     (gettext_lazy("GPU"), lambda quote: f"{_number(quote.gpus)} × {quote.gpu}"),
     (gettext_lazy("Regions"), lambda quote: ", ".join(quote.regions)),
     (gettext_lazy("Hours"), lambda quote: _number(quote.hours)),
-    (gettext_lazy("Storage plan"), lambda quote: str(quote.storage_plan)),
+    (gettext_lazy("Storage plan"), lambda quote: plan_name(quote.storage_plan)),
     (gettext_lazy("Storage"), _gigabytes),
     (
         gettext_lazy("Days kept after the end"),

@@ -71,10 +71,10 @@ def gpu(request: HttpRequest, slug: str) -> HttpResponse:
     found = get_object_or_404(GpuModel, slug=slug)
     asks = asks_of(Offer.objects.filter(gpu=found).listed(at), at=at)
     best = best_of(asks)
-    versions = (
+    versions = list(
         OfferPrice.objects.filter(offer__gpu=found, valid_from__lte=at)
         .select_related("offer__supplier", "offer__region")
-        .order_by("-valid_from", "-pk")
+        .order_by("-valid_from", "-pk")[:VERSIONS_SHOWN]
     )
     context = {
         "gpu": found,
@@ -84,7 +84,8 @@ def gpu(request: HttpRequest, slug: str) -> HttpResponse:
         "prices": history_part(
             request, found, first=best[0].region.slug if best else "", at=at
         ),
-        "versions": versions[:VERSIONS_SHOWN],
+        "versions": versions,
+        "is_invented": any(version.reason == INVENTED for version in versions),
         "invented": INVENTED,
     }
     return render(request, "catalog/gpu.html", context)

@@ -404,7 +404,8 @@ def test_carries_rank_and_checkpointing_to_the_request(catalog, client):
     query = parse_qs(links(page)[0], keep_blank_values=True)
     assert query["lora_rank"] == ["64"]
     assert query["is_checkpointing"] == [""]
-    assert "loss" not in query
+    assert query["loss"] == ["fused"]
+    assert "optimizer" not in query, "AdamW goes unsaid"
 
 
 def test_tells_htmx_the_short_address(catalog, client):

@@ -112,6 +112,8 @@ def typed(offer):
         "micro_batch": "1",
         "lora_rank": "16",
         "is_checkpointing": "on",
+        "loss_kernel": "plain",
+        "optimizer": "adamw",
         "image": "unsloth",
         "dataset_note": "alpaca, cleaned, v2",
         "gpu": "rtx-4090",

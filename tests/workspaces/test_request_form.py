@@ -155,3 +155,24 @@ def test_speaks_spanish_numbers(make_form):
         form = make_form(sequence_length="131073")
 
         assert "131.072" in str(form.errors["sequence_length"])
+
+
+def test_takes_over_what_the_planner_says_about_loss_and_optimizer():
+    query = QueryDict("loss=fused&optimizer=adamw_8bit&is_checkpointing=")
+
+    initial = initial_from_query(query)
+
+    assert initial["loss_kernel"] == "fused"
+    assert initial["optimizer"] == "adamw_8bit"
+    assert not initial["is_checkpointing"]
+
+
+def test_counts_the_loss_and_the_optimizer_in_the_fit(make_form):
+    # MEMORY.md: a plain loss over 128,256 entries is what fills the card here.
+    plain = make_form(sequence_length="8192")
+    fused = make_form(sequence_length="8192", loss_kernel="fused")
+
+    assert not plain.is_valid()
+    assert "Choose a larger GPU" in str(plain.errors["gpu"])
+    assert fused.is_valid(), fused.errors
+    assert fused.wanted().loss_kernel == "fused"

@@ -27,13 +27,19 @@ from workspaces.fields import (
 )
 from workspaces.models import Draft, KeptAtEnd, Quote
 from workspaces.models.quote import Verdict
-from workspaces.models.specification import MAX_GPUS, MAX_HOURS, MAX_STORAGE_GB
+from workspaces.models.specification import (
+    MAX_GPUS,
+    MAX_HOURS,
+    MAX_STORAGE_GB,
+    LossKernel,
+    Optimizer,
+)
 from workspaces.services import WantedWorkspace
 from workspaces.services.fit import fit_of
 from workspaces.together import faults
 
 # How the planner's links name what the form calls otherwise.
-PLANNER_NAMES = {"model": "base_model", "region": "regions"}
+PLANNER_NAMES = {"model": "base_model", "region": "regions", "loss": "loss_kernel"}
 
 # The form as it is drawn: two columns of cards, whose rows hold one or two fields.
 COLUMNS: list[list[tuple[str | Promise, list[list[str]]]]] = [
@@ -46,6 +52,7 @@ COLUMNS: list[list[tuple[str | Promise, list[list[str]]]]] = [
                 ["method"],
                 ["sequence_length", "micro_batch"],
                 ["lora_rank", "is_checkpointing"],
+                ["loss_kernel", "optimizer"],
                 ["image"],
                 ["dataset_note"],
             ],
@@ -124,6 +131,23 @@ class RequestForm(forms.Form):
         required=False,
         initial=True,
         help_text=gettext_lazy("Less memory for a slower step."),
+    )
+    loss_kernel = forms.ChoiceField(
+        label=gettext_lazy("Loss"),
+        choices=LossKernel.choices,
+        initial=LossKernel.PLAIN,
+        help_text=gettext_lazy(
+            "What your script uses. Fused never holds the logits, often the largest"
+            " part of a run."
+        ),
+    )
+    optimizer = forms.ChoiceField(
+        label=gettext_lazy("Optimizer"),
+        choices=Optimizer.choices,
+        initial=Optimizer.ADAMW,
+        help_text=gettext_lazy(
+            "What your script uses; it matters when all is trained."
+        ),
     )
     image = forms.ModelChoiceField(
         Image.objects.filter(is_listed=True).order_by("position", "pk"),

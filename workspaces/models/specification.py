@@ -26,6 +26,30 @@ class KeptAtEnd(models.TextChoices):
     NOTHING = "NOTHING", _("Nothing: my job uploads what it needs")
 
 
+class LossKernel(models.TextChoices):
+    """
+    How the logits become a loss; the values are those of the estimator.
+    """
+
+    PLAIN = "plain", _("Plain")
+    FAST = "fast", _("Fast cross-entropy")
+    FUSED = "fused", _("Fused")
+    CHUNKED = "chunked", _("In chunks")
+
+
+class Optimizer(models.TextChoices):
+    """
+    What updates the weights; the values are those of the estimator.
+    """
+
+    ADAMW = "adamw", "AdamW"
+    ADAMW_FUSED = "adamw_fused", _("AdamW, fused")
+    ADAMW_8BIT = "adamw_8bit", _("AdamW, 8 bit")
+    ADAMW_PAGED_8BIT = "adamw_paged_8bit", _("AdamW, 8 bit, paged")
+    ADAMW_FP32 = "adamw_fp32", _("AdamW, fp32")
+    ADAMW_MASTER = "adamw_master", _("AdamW, fp32 copy of the weights")
+
+
 def rate_field(name: Any) -> "models.Field[Money, Money]":
     """
     Return a price in the row's own currency, with the six decimals of a rate.
@@ -87,6 +111,15 @@ class Specification(models.Model):
     micro_batch = models.PositiveIntegerField(_("micro-batch"))
     lora_rank = models.PositiveIntegerField(_("LoRA rank"), null=True, blank=True)
     is_checkpointing = models.BooleanField(_("gradient checkpointing"), default=True)
+    loss_kernel = models.CharField(
+        _("loss"), max_length=8, choices=LossKernel.choices, default=LossKernel.PLAIN
+    )
+    optimizer = models.CharField(
+        _("optimizer"),
+        max_length=16,
+        choices=Optimizer.choices,
+        default=Optimizer.ADAMW,
+    )
     image = protected("catalog.Image", _("image"))
     gpu = protected("catalog.GpuModel", _("GPU"))
     gpus = models.PositiveSmallIntegerField(_("number of GPUs"), default=1)

@@ -54,6 +54,8 @@ def settings_of(terms: "Specification") -> dict[str, str]:
         "MICRO_BATCH": str(terms.micro_batch),
         "LORA_RANK": str(terms.lora_rank or ""),
         "GRADIENT_CHECKPOINTING": "true" if terms.is_checkpointing else "false",
+        "LOSS_KERNEL": terms.loss_kernel,
+        "OPTIMIZER": terms.optimizer,
         "GPUS": str(terms.gpus),
         "CHECKPOINT_MINUTES": str(terms.checkpoint_minutes),
         "CHECKPOINTS_KEPT": str(terms.checkpoints_kept),

@@ -28,6 +28,8 @@ def fit_of(job: "Quote | WantedWorkspace") -> tuple[str, Decimal]:
         micro_batch=job.micro_batch,
         rank=job.lora_rank or DEFAULT_RANK,
         gradient_checkpointing=job.is_checkpointing,
+        loss_kernel=job.loss_kernel,
+        optimizer=job.optimizer,
     )
     verdict = fit.verdict(
         estimate=estimate,

@@ -20,6 +20,7 @@ from catalog import costs
 from catalog.models import BaseModel, GpuModel, Image, Offer, StoragePlan
 from workspaces.models import Quote, Workspace
 from workspaces.models.quote import VALID_FOR
+from workspaces.models.specification import LossKernel, Optimizer
 from workspaces.services.fit import fit_of
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class WantedWorkspace:
     dataset_note: str = ""
     start_deadline: datetime | None = None
     is_start_retried: bool = False
+    loss_kernel: str = LossKernel.PLAIN
+    optimizer: str = Optimizer.ADAMW
 
 
 @billing.retry_conflicts
