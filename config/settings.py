@@ -150,7 +150,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 600,
     "unacked_restore_interval": 5,
     "unacked_restore_throttle": 1,
-    "socket_timeout": 5,
+    "socket_timeout": 3,
     "socket_connect_timeout": 2,
     # A page that wakes a worker up does not wait for a broker that is down.
     "max_retries": 1,
