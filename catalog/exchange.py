@@ -66,9 +66,8 @@ def rates(*, at: datetime) -> dict[str, Decimal]:
     """
     Return what one unit of each currency is in the currency of comparison.
     """
-    day = _newest_day(at).first()
-    rows = Rate.objects.filter(backend=day).values_list("currency", "value")
-    per_base = {BASE: Decimal(1), **dict(rows)} if day else {REFERENCE: Decimal(1)}
+    rows = Rate.objects.filter(backend__in=_newest_day(at))
+    per_base = {BASE: Decimal(1), **dict(rows.values_list("currency", "value"))}
     if REFERENCE not in per_base:
         return {REFERENCE: Decimal(1)}
     return {

@@ -53,19 +53,25 @@ def asks_of(*, gpu_ids: Iterable[int], at: datetime) -> list[Ask]:
 
 
 def bids_of(
-    *, gpu_ids: Iterable[int], at: datetime, before_opening: bool = False
+    *,
+    gpu_ids: Iterable[int],
+    at: datetime,
+    before_opening: bool = False,
+    among: QuerySet[Workspace] | None = None,
 ) -> list[Bid]:
     """
     Return the requests for some GPUs that wait, unless their start deadline is over.
 
     Those are the ones in the order book, and `before_opening` also those that will be
-    in it when the market opens.
+    in it when the market opens. `among` keeps those that it holds.
     """
     book = Workspace.objects.waiting() if before_opening else Workspace.objects.queued()
     waiting = book.filter(
         Q(start_deadline__isnull=True) | Q(start_deadline__gt=at),
         gpu_id__in=gpu_ids,
     )
+    if among is not None:
+        waiting = waiting.filter(pk__in=among.values("pk"))
     return [
         _bid(workspace)
         for workspace in waiting.select_related("quote")

@@ -1,20 +1,18 @@
 """
-What pages show of the order book: asks, demand without names, and matches.
+What pages show of all GPUs in the market: best asks, demand in numbers, last matches.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
 from typing import Any, NamedTuple
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from djmoney.money import Money
 
 from catalog.asks import Ask, best_asks
-from catalog.models import GpuModel, Offer, Region
-from catalog.models.offers import CHEAPEST_FIRST
+from catalog.models import GpuModel
 from marketplace.models import Match
 from workspaces.models import Workspace
 from workspaces.states import WAITING
@@ -57,19 +55,6 @@ MEMORY_CLASSES = [
 ]
 
 
-@dataclass
-class Level:
-    """
-    What is asked at one price in one region, over all suppliers.
-    """
-
-    region: Region
-    price: Money
-    gpus_per_node: int
-    nodes: int
-    suppliers: list[str] = field(default_factory=list)
-
-
 def prices_by_memory(*, at: datetime) -> list[MemoryClass]:
     """
     Return the GPUs that can be rented alone now with their best ask, by memory.
@@ -106,40 +91,6 @@ def overview(*, at: datetime) -> list[GpuRow]:
     return sorted(alive, key=_cheapest_first)
 
 
-def levels_of(*, gpu_id: int, at: datetime) -> list[Level]:
-    """
-    Return the asks for a GPU by price and region, cheapest first.
-    """
-    offers: QuerySet[Any] = Offer.objects.live(at).filter(gpu_id=gpu_id)
-    rows = offers.select_related("region", "supplier").order_by(
-        *CHEAPEST_FIRST[:2],
-        "hourly_currency",
-        "region__slug",
-        "gpus_per_node",
-        "listed_at",
-    )
-    levels = []
-    for key, group in groupby(rows, key=_level_key):
-        offers_there = list(group)
-        levels.append(
-            Level(
-                region=offers_there[0].region,
-                price=key[0],
-                gpus_per_node=key[2],
-                nodes=sum(offer.free_nodes for offer in offers_there),
-                suppliers=[offer.supplier.name for offer in offers_there],
-            )
-        )
-    return levels
-
-
-def waiting_for(*, gpu_id: int) -> int:
-    """
-    Return how many funded requests wait for a GPU.
-    """
-    return Workspace.objects.filter(gpu_id=gpu_id, state__in=WAITING).count()
-
-
 def last_matches(*, gpu_id: int) -> list[Match]:
     """
     Return the latest matches of a GPU, newest first.
@@ -164,8 +115,3 @@ def _cheapest_first(row: GpuRow) -> tuple[Any, ...]:
     if row.best is None:
         return (True, row.gpu.label)
     return (False, row.best.price_order, row.gpu.label)
-
-
-def _level_key(offer: Any) -> tuple[Money, str, int]:
-    price = Money(offer.hourly_amount, offer.hourly_currency)
-    return price, offer.region.slug, offer.gpus_per_node

@@ -9,8 +9,10 @@ from django.conf import settings
 from django.forms.renderers import TemplatesSetting
 from django.utils.translation import gettext_lazy as _
 
+from billing.fields import AmountField
 from catalog.models import BaseModel, Method
 from marketplace.models import Launch, User
+from workspaces.models.specification import MAX_HOURS
 
 
 class ComponentRenderer(TemplatesSetting):
@@ -111,6 +113,24 @@ class OpeningForm(forms.ModelForm):
                 attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"
             )
         }
+
+
+class LimitForm(forms.Form):
+    """
+    What somebody would pay; size and region are those that the page shows.
+    """
+
+    limit = AmountField(label=_("Price limit per GPU-hour"))
+    hours = forms.IntegerField(
+        label=_("Hours"), min_value=1, max_value=MAX_HOURS, initial=40
+    )
+    gpus = forms.IntegerField(widget=forms.HiddenInput, required=False)
+    region = forms.CharField(widget=forms.HiddenInput, required=False)
+
+    def __init__(self, *args: Any, currency: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.currency = currency
+        self.fields["limit"].unit = currency  # type: ignore[attr-defined]
 
 
 class PauseForm(forms.Form):

@@ -6,9 +6,21 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db.models import Case, Count, DecimalField, F, Q, QuerySet, Value, When
+from django.db.models import (
+    Case,
+    Count,
+    DecimalField,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+)
+from django.db.models.expressions import Combinable
 from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Cast, Coalesce
+from django.db.models.functions import Cast, Coalesce, JSONObject
 
 from workspaces.models import Workspace
 
@@ -29,9 +41,9 @@ class QueuePlace(NamedTuple):
     of: int
 
 
-def ranked(waiting: "QuerySet[Workspace]") -> "QuerySet[Any]":
+def rank() -> Combinable:
     """
-    Add the limit in the currency that the order book ranks in, as `rank`.
+    Return the limit as SQL in the currency that the order book ranks in.
 
     It is the limit at the rate that was frozen in the quote, as the matching has it.
     """
@@ -42,29 +54,47 @@ def ranked(waiting: "QuerySet[Workspace]") -> "QuerySet[Any]":
         default=Coalesce(frozen, one),
         output_field=_NUMBER,
     )
-    return waiting.annotate(
-        rank=Cast(F("limit_price"), _NUMBER) / rate,
+    return Cast(F("limit_price"), _NUMBER) / rate
+
+
+def ranked(waiting: "QuerySet[Workspace]") -> "QuerySet[Any]":
+    """
+    Add the `rank` of each.
+    """
+    return waiting.annotate(rank=rank())
+
+
+def place() -> Subquery:
+    """
+    Return as SQL which place a workspace with its `rank` has among all that wait.
+
+    Before it are the higher limits and, of equal ones, those that were funded earlier.
+    """
+    rivals = ranked(Workspace.objects.waiting()).filter(
+        gpu_id=OuterRef("gpu_id"),
+        gpus=OuterRef("gpus"),
+        regions__overlap=OuterRef("regions"),
+    )
+    earlier = Q(funded_at__lt=OuterRef("funded_at")) | Q(
+        funded_at=OuterRef("funded_at"), pk__lt=OuterRef("pk")
+    )
+    before = Q(rank__gt=OuterRef("rank")) | (Q(rank=OuterRef("rank")) & earlier)
+    # One group of all, as an aggregate cannot stand alone in a subquery.
+    counts = rivals.order_by().annotate(group=Value(1)).values("group")
+    return Subquery(
+        counts.annotate(
+            place=JSONObject(
+                number=Count("pk", filter=before) + 1,
+                of=Count("pk"),
+            )
+        ).values("place")
     )
 
 
 def place_of(workspace: Workspace) -> QueuePlace | None:
     """
     Return which place it has while it waits, also before the opening; else None.
-
-    Before it are the higher limits and, of equal ones, those that were funded earlier.
     """
-    waiting = ranked(Workspace.objects.waiting())
-    own = waiting.filter(pk=workspace.pk).values_list("rank", flat=True).first()
-    if own is None:
-        return None
-    rivals = waiting.filter(
-        gpu_id=workspace.gpu_id,
-        gpus=workspace.gpus,
-        regions__overlap=workspace.regions,
-    ).order_by()
-    earlier = Q(funded_at__lt=workspace.funded_at) | Q(
-        funded_at=workspace.funded_at, pk__lt=workspace.pk
-    )
-    before = Q(rank__gt=own) | (Q(rank=own) & earlier)
-    counts = rivals.aggregate(before=Count("pk", filter=before), of=Count("pk"))
-    return QueuePlace(number=counts["before"] + 1, of=counts["of"])
+    waiting = ranked(Workspace.objects.waiting()).filter(pk=workspace.pk)
+    found = waiting.annotate(place=place()).values_list("place", flat=True).first()
+    return QueuePlace(**found) if found else None

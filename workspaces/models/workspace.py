@@ -245,6 +245,15 @@ class Workspace(Specification):
         return self.resume_asked_at is not None
 
     @property
+    def is_waiting(self) -> bool:
+        """
+        Return whether it is in the order book, or will be when the market opens.
+        """
+        return self.state in WAITING or (
+            self.state == State.STOPPED and self.is_resuming
+        )
+
+    @property
     def is_interrupted(self) -> bool:
         """
         Return whether it ran, was interrupted, and has not been started again yet.

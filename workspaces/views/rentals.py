@@ -17,7 +17,7 @@ import clock
 from billing import services as billing
 from catalog.asks import Place
 from catalog.models import Region
-from workspaces import services
+from workspaces import queueing, services
 from workspaces.bill import bill
 from workspaces.forms.changes import StopForm
 from workspaces.models import Draft, SshKey, Workspace
@@ -68,7 +68,13 @@ def _places() -> ArraySubquery:
 
 @require_safe
 def show_workspace(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
-    workspace = own_workspace(request, workspace_id, places=_places())
+    workspace = own_workspace(
+        request,
+        workspace_id,
+        places=_places(),
+        rank=queueing.rank(),
+        place=queueing.place(),
+    )
     at = clock.now()
     charges = bill(
         workspace,
@@ -87,6 +93,7 @@ def show_workspace(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
         "time_used": workspace.time_used(at),
         "hours_paid": workspace.hours_paid(),
         "interruption": _interruption(workspace, entries),
+        "place": workspace.place if workspace.is_waiting else None,
         "regions": [Place(**place) for place in workspace.places],
         "has_recipe": has_recipe(workspace),
         "keys": SshKey.objects.filter(user=workspace.user_id).order_by("added_at"),

@@ -1,0 +1,152 @@
+"""
+What a limit would get: nodes asked below it, requests before it, and the outcome.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from djmoney.money import Money
+
+from catalog import exchange
+from catalog.models import Region
+from marketplace import book
+from marketplace.matching import Ask, Bid, match_book, price_of
+from marketplace.order_book import OrderBook
+from money import round_half_up
+from workspaces.models import Workspace
+from workspaces.queueing import ranked
+
+MOST_BEFORE = 2000
+"""More requests than that are not played through for a page."""
+
+NOBODY = "~"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WantedNode:
+    """
+    A request as far as the book asks for it; no region means any.
+    """
+
+    limit: Money
+    hours: int
+    gpus: int
+    region: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitAnswer:
+    """
+    `below` are the free nodes asked at the limit or under it, `before` the requests
+    that come first. `price` and `place` are those of the node that it would get, None
+    if it would wait; `best` is the cheapest ask for it, in the currency of the limit.
+    """
+
+    limit: Money
+    below: int
+    before: int
+    is_played: bool
+    price: Money | None
+    place: Region | None
+    best: Money | None
+
+
+def answer_of(
+    wanted: WantedNode, *, gpu_id: int, page: OrderBook, at: datetime
+) -> LimitAnswer:
+    """
+    Return what the limit would get from the book as it stands, by the rule itself.
+    """
+    asks = {offer.pk: _ask(offer) for offer in page.offers}
+    bid = _bid(wanted, gpu_id=gpu_id, regions=[r.slug for r in page.regions], at=at)
+    prices = sorted(_prices(bid, asks.values(), at=at))
+    rivals = _rivals(bid, at=at)
+    is_played = len(rivals) <= MOST_BEFORE
+    found = _play(bid, rivals, asks.values(), at=at) if is_played else None
+    place = next((o.region for o in page.offers if found and o.pk == found.key), None)
+    return LimitAnswer(
+        limit=wanted.limit,
+        below=sum(nodes for price, nodes in prices if price <= bid.limit),
+        before=sum(bool(rival.regions & bid.regions) for rival in rivals),
+        is_played=is_played,
+        price=Money(price_of(found, bid), bid.currency) if found else None,
+        place=place,
+        best=Money(prices[0][0], bid.currency) if prices else None,
+    )
+
+
+def _rivals(bid: Bid, *, at: datetime) -> list[Bid]:
+    """
+    Return what comes before a bid, or as much of it as says that it is too much.
+    """
+    waiting = Workspace.objects.waiting().filter(gpu_id=bid.gpu_id, gpus=bid.gpus)
+    before = ranked(waiting).filter(rank__gte=round_half_up(bid.rank, 6))
+    return book.bids_of(
+        gpu_ids=[bid.gpu_id],
+        at=at,
+        before_opening=True,
+        among=before[: MOST_BEFORE + 1],
+    )
+
+
+def _prices(
+    bid: Bid, asks: Iterable[Ask], *, at: datetime
+) -> Iterator[tuple[Decimal, int]]:
+    """
+    Return what each node costs that it could take, whatever its limit, and how many.
+    """
+    until = at + timedelta(hours=bid.hours)
+    for ask in asks:
+        is_lasting = ask.available_until is None or ask.available_until >= until
+        is_there = ask.region in bid.regions and ask.gpus_per_node == bid.gpus
+        if is_lasting and is_there and ask.currency in bid.rates:
+            yield price_of(ask, bid), ask.free_nodes
+
+
+def _play(
+    bid: Bid, rivals: Iterable[Bid], asks: Iterable[Ask], *, at: datetime
+) -> Ask | None:
+    for winner, ask in match_book(bids=[*rivals, bid], asks=asks, at=at):
+        if winner is bid:
+            return ask
+    return None
+
+
+def _bid(wanted: WantedNode, *, gpu_id: int, regions: list[str], at: datetime) -> Bid:
+    currency = str(wanted.limit.currency)
+    known = exchange.rates(at=at)
+    own = known.get(currency)
+    rates = {
+        code: round_half_up(rate / own, exchange.PLACES)
+        for code, rate in known.items()
+        if own
+    }
+    return Bid(
+        key=NOBODY,
+        gpu_id=gpu_id,
+        gpus=wanted.gpus,
+        regions=frozenset([wanted.region] if wanted.region else regions),
+        hours=wanted.hours,
+        limit=wanted.limit.amount,
+        rank=wanted.limit.amount * (own or Decimal(1)),
+        currency=currency,
+        rates={**rates, currency: Decimal(1)},
+        funded_at=at,
+    )
+
+
+def _ask(offer: Any) -> Ask:
+    return Ask(
+        key=offer.pk,
+        gpu_id=offer.gpu_id,
+        gpus_per_node=offer.gpus_per_node,
+        region=offer.region.slug,
+        free_nodes=offer.free_nodes,
+        price=offer.hourly_amount,
+        currency=offer.hourly_currency,
+        listed_at=offer.listed_at,
+        available_until=offer.available_until,
+    )
