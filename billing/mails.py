@@ -5,6 +5,7 @@ Mails about money: rows of the outbox, written in the transaction that they tell
 import logging
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -24,6 +25,17 @@ def address_of(path: Callable[[], str], *, language: str) -> str:
         return f"{settings.SITE_URL}{path()}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """
+    A mail as it is read: its subject, its text and the same as HTML.
+    """
+
+    subject: str
+    text: str
+    html: str
+
+
 def queue_mail(
     name: str,
     *,
@@ -34,9 +46,26 @@ def queue_mail(
 ) -> None:
     """
     Put a mail into the outbox; `name` is that of its templates in `emails/`.
+    """
+    written = _write(name, language=language, context=context)
+    try:
+        mail.send(
+            to,
+            settings.DEFAULT_FROM_EMAIL,
+            subject=written.subject,
+            message=written.text,
+            html_message=written.html,
+            language=language,
+            headers=headers,
+        )
+    except ValidationError:
+        # Money is not turned away because of an address that mail cannot go to.
+        logger.exception("Could not queue a mail")
 
-    The text is written once, in plain paragraphs; the HTML is the same in the layout
-    of all mails.
+
+def _write(name: str, *, language: str, context: dict[str, Any]) -> Written:
+    """
+    Write the text once, in plain paragraphs, and the same in the layout of all mails.
     """
     everything = {
         "site_name": settings.SITE_NAME,
@@ -58,16 +87,4 @@ def queue_mail(
             "emails/layout.html",
             {**everything, "subject": subject, "paragraphs": paragraphs},
         )
-    try:
-        mail.send(
-            to,
-            settings.DEFAULT_FROM_EMAIL,
-            subject=subject,
-            message=text,
-            html_message=html,
-            language=language,
-            headers=headers,
-        )
-    except ValidationError:
-        # Money is not turned away because of an address that mail cannot go to.
-        logger.exception("Could not queue a mail")
+    return Written(subject=subject, text=text, html=html)

@@ -15,6 +15,7 @@ from django.db import DatabaseError, transaction
 from djmoney.money import Money
 
 from billing.ledger import Busy, retry_conflicts
+from billing.mails import address_of, queue_mail
 from billing.models import (
     BillingProfile,
     Dispute,
@@ -167,7 +168,7 @@ def _credit(
 def _write(
     kind: Kind, top_up: TopUp, *, at: datetime, vat: Money, **content: Any
 ) -> Invoice:
-    return Invoice.objects.create(
+    invoice = Invoice.objects.create(
         vat=vat,
         **_in_tax_currency(top_up, vat, at=at),
         kind=kind,
@@ -183,6 +184,18 @@ def _write(
         vat_treatment=top_up.vat_treatment,
         language=top_up.language,
         **content,
+    )
+    _send(invoice, to=top_up.email)
+    return invoice
+
+
+def _send(invoice: Invoice, *, to: str) -> None:
+    queue_mail(
+        "credit_note" if invoice.kind == Kind.CREDIT_NOTE else "invoice",
+        to=to,
+        language=invoice.language,
+        invoice=invoice,
+        link=address_of(invoice.get_absolute_url, language=invoice.language),
     )
 
 
