@@ -115,7 +115,7 @@ def board_of(*, at: datetime, is_public: bool) -> Board:
     cuts = [*_cuts(rows), _by_week(rows, at)]
     chances = chances_of(rows, at)
     if is_public:
-        cuts = [cut._replace(groups=_merged(cut.groups)) for cut in cuts]
+        cuts = [cut._replace(groups=merged(cut.groups)) for cut in cuts]
         chances = [row for row in chances if row.renters >= FEWEST_RENTERS]
     return Board(total=total, cuts=cuts, chances=chances)
 
@@ -276,7 +276,7 @@ def _monday(at: datetime) -> date:
     return day - timedelta(days=day.weekday())
 
 
-def _merged(groups: Sequence[Group]) -> list[Group]:
+def merged(groups: Sequence[Group]) -> list[Group]:
     """
     Merge the groups that are too small to be shown, see the module.
     """

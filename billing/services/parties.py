@@ -12,13 +12,25 @@ from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Case, DecimalField, F, Min, Q, QuerySet, Sum, Value, When
+from django.db.models import (
+    Case,
+    DecimalField,
+    F,
+    Min,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    Value,
+    When,
+)
 from django.db.models.functions import TruncDate
 from django.utils.translation import gettext_lazy as _
 from djmoney.money import Money
 
 from billing.models import Account, BankAccount, Payout, Transfer
-from billing.services.payouts import EARNINGS, earnings_of
+from billing.services.payouts import EARNINGS, accounts_with_recent, payable_of
 
 LABELS = {
     Transfer.Kind.USAGE: _("Hours billed"),
@@ -94,23 +106,9 @@ def standings_of(*, party: str, at: datetime) -> list[PartyStanding]:
     Return how the party stands in each currency in which it has anything.
     """
     banks = {row.currency: row for row in bank_accounts_of(party=party)}
-    known = {str(row.balance.currency): row for row in earnings_of(party=party, at=at)}
-    earned = _sums(_credits(party))
-    paid = {
-        status: _sums(_payouts(party).filter(status=status))
-        for status in (Payout.Status.PENDING, Payout.Status.PAID)
-    }
+    known = {account.currency: account for account in _accounts(party, at)}
     return [
-        PartyStanding(
-            currency=code,
-            earned=Money(earned.get(code, 0), code),
-            balance=known[code].balance if code in known else Money(0, code),
-            held=known[code].held if code in known else Money(0, code),
-            payable=known[code].payable if code in known else Money(0, code),
-            on_its_way=Money(paid[Payout.Status.PENDING].get(code, 0), code),
-            paid=Money(paid[Payout.Status.PAID].get(code, 0), code),
-            bank_account=banks.get(code),
-        )
+        _standing(code, known.get(code), banks.get(code))
         for code in settings.CURRENCIES
         if code in known or code in banks
     ]
@@ -129,20 +127,15 @@ def statement_of_party(
     """
     Return what changed the party's balance from `from_at` up to, not at, `to_at`.
     """
-    account = Account.objects.filter(
+    own = Account.objects.filter(
         kind=Account.Kind.PAYABLE, party=party, currency=currency
-    ).first()
+    ).values("pk")
     nothing = Money(0, currency)
-    if account is None:
-        return PartyStatement(
-            opening=nothing, closing=nothing, money_in=nothing, money_out=nothing,
-            lines=[],
-        )  # fmt: skip
-    moves = Transfer.objects.filter(Q(debit=account) | Q(credit=account))
-    before = moves.filter(happened_at__lt=from_at).aggregate(sum=_change(account.pk))
+    moves = Transfer.objects.filter(Q(debit__in=own) | Q(credit__in=own))
+    before = moves.filter(happened_at__lt=from_at).aggregate(sum=_change(own))
     opening = Money(before["sum"] or 0, currency)
     within = moves.filter(happened_at__gte=from_at, happened_at__lt=to_at)
-    lines = list(_lines(account.pk, within, opening))
+    lines = list(_lines(own, within, opening))
     return PartyStatement(
         opening=opening,
         closing=lines[-1].balance if lines else opening,
@@ -177,22 +170,48 @@ def _payouts(party: str) -> QuerySet[Payout]:
     return Payout.objects.filter(account__party=party)
 
 
-def _credits(party: str) -> QuerySet[Transfer]:
-    return Transfer.objects.filter(
-        credit__kind=Account.Kind.PAYABLE, credit__party=party, kind__in=EARNINGS
+def _accounts(party: str, at: datetime) -> "QuerySet[Any]":
+    """
+    Return what the party has by currency, with what came in and what left.
+    """
+    earned = Q(credits__kind__in=EARNINGS)
+    left = {
+        name: Subquery(
+            Payout.objects.filter(account=OuterRef("pk"), status=status)
+            .values("account")
+            .values(sum=Sum("amount"))
+        )
+        for name, status in [
+            ("on_its_way", Payout.Status.PENDING),
+            ("paid", Payout.Status.PAID),
+        ]
+    }
+    rows: Any = accounts_with_recent(at).filter(party=party)
+    own: QuerySet[Any] = rows.annotate(
+        earned=Sum("credits__amount", filter=earned), **left
+    )
+    return own
+
+
+def _standing(code: str, account: Any, bank: BankAccount | None) -> PartyStanding:
+    nothing = Money(0, code)
+    return PartyStanding(
+        currency=code,
+        earned=Money(account.earned or 0, code) if account else nothing,
+        balance=account.balance if account else nothing,
+        held=Money(account.recent, code) if account else nothing,
+        payable=payable_of(account) if account else nothing,
+        on_its_way=Money(account.on_its_way or 0, code) if account else nothing,
+        paid=Money(account.paid or 0, code) if account else nothing,
+        bank_account=bank,
     )
 
 
-def _sums(rows: QuerySet[Any]) -> dict[str, Decimal]:
-    sums = rows.order_by().values("currency").annotate(sum=Sum("amount"))
-    return {row["currency"]: row["sum"] for row in sums}
-
-
-def _change(account_id: int) -> Sum:
+def _change(own: "QuerySet[Any]") -> Sum:
     return Sum(
         Case(
-            When(credit=account_id, then=F("amount")),
-            When(debit=account_id, then=-F("amount")),
+            When(credit__in=own, then=F("amount")),
+            When(debit__in=own, then=-F("amount")),
             default=ZERO,
             output_field=DecimalField(),
         )
@@ -200,7 +219,7 @@ def _change(account_id: int) -> Sum:
 
 
 def _lines(
-    account_id: int, moves: QuerySet[Transfer], balance: Money
+    own: "QuerySet[Any]", moves: QuerySet[Transfer], balance: Money
 ) -> Iterable[PartyLine]:
     """
     Put what happened for one reason on one day together: a rental bills every hour.
@@ -208,7 +227,7 @@ def _lines(
     rows: Any = (
         moves.annotate(day=TruncDate("happened_at", tzinfo=UTC))
         .values("day", "kind", "reference")
-        .annotate(at=Min("happened_at"), first=Min("pk"), amount=_change(account_id))
+        .annotate(at=Min("happened_at"), first=Min("pk"), amount=_change(own))
         .order_by("day", "first")
     )
     for row in rows:

@@ -53,32 +53,25 @@ def earnings(*, at: datetime) -> list[Earnings]:
     """
     Return every party's earnings that are not zero, by currency and party.
     """
-    rows = _accounts(at).exclude(balance=0).order_by("currency", "party")
-    return _earnings(rows)
-
-
-def earnings_of(*, party: str, at: datetime) -> list[Earnings]:
-    """
-    Return one party's earnings by currency, zero or not.
-    """
-    return _earnings(_accounts(at).filter(party=party).order_by("currency"))
-
-
-def _earnings(accounts: "QuerySet[Any]") -> list[Earnings]:
     known = set(BankAccount.objects.values_list("party", "currency"))
     return [
         Earnings(
             party=account.party,
             balance=account.balance,
             held=Money(account.recent, account.currency),
-            payable=_payable(account),
+            payable=payable_of(account),
             has_bank_account=(account.party, account.currency) in known,
         )
-        for account in accounts
+        for account in accounts_with_recent(at)
+        .exclude(balance=0)
+        .order_by("currency", "party")
     ]
 
 
-def _accounts(at: datetime) -> "QuerySet[Any]":
+def accounts_with_recent(at: datetime) -> "QuerySet[Any]":
+    """
+    Return all payable accounts, each with what was earned in the last seven days.
+    """
     recent = Q(credits__kind__in=EARNINGS, credits__happened_at__gt=at - HELD_FOR)
     accounts = Account.objects.filter(kind=Account.Kind.PAYABLE)
     return accounts.annotate(
@@ -86,7 +79,10 @@ def _accounts(at: datetime) -> "QuerySet[Any]":
     )
 
 
-def _payable(account: Any) -> Money:
+def payable_of(account: Any) -> Money:
+    """
+    Return what can leave of an account that was read with what it earned lately.
+    """
     payable = max(account.balance.amount - account.recent, Decimal(0))
     return Money(payable, account.currency)
 
@@ -123,10 +119,10 @@ def _pay_out(party: str, currency: str, *, at: datetime) -> Payout | None:
     own = Account.objects.get(kind=Account.Kind.PAYABLE, party=party, currency=currency)
     lock_accounts([own, bank])
     # Asked again under the lock: another run may have been faster.
-    own = _accounts(at).get(pk=own.pk)
+    own = accounts_with_recent(at).get(pk=own.pk)
     week = week_of(at)
     is_done = Payout.objects.standing().filter(account=own, week_date=week).exists()
-    amount = _payable(own)
+    amount = payable_of(own)
     if is_done or not amount.amount:
         return None
     payout = Payout.objects.create(

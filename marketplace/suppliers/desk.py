@@ -8,7 +8,8 @@ from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count
+from django.db.models import Count, Q, Sum
+from django.db.models.functions import Coalesce
 from djmoney.money import Money
 
 from billing import services as billing
@@ -115,13 +116,19 @@ def overview_of(supplier: Supplier, *, at: datetime) -> Overview:
     """
     Return what the front page of a desk shows.
     """
-    listed = Offer.objects.filter(supplier=supplier).listed(at)
+    let = Count("workspaces", filter=Q(workspaces__state__in=ON_A_NODE))
+    offers = Offer.objects.filter(supplier=supplier).annotate(let=let)
+    listed = Q(available_until=None) | Q(available_until__gt=at)
+    sums = offers.aggregate(
+        nodes=Coalesce(Sum("nodes", filter=listed & Q(is_listed=True)), 0),
+        rented=Coalesce(Sum("let"), 0),
+    )
     events = CompanyEvent.objects.filter(company=supplier.pk).exclude(
         kind__in=[CompanyEvent.Kind.PASSED, CompanyEvent.Kind.FAILED]
     )
     return Overview(
-        nodes=sum(listed.values_list("nodes", flat=True)),
-        rented=sum(_let_nodes(supplier).values()),
+        nodes=sums["nodes"],
+        rented=sums["rented"],
         starts=starts_of(supplier.pk),
         standings=billing.standings_of(party=party_of(supplier), at=at),
         events=list(events.order_by("-pk")[:EVENTS_SHOWN]),

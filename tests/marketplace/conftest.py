@@ -6,6 +6,15 @@ import pytest
 
 from marketplace import services
 from tests.billing.conftest import books  # noqa: F401
+from tests.marketplace.supplier_fixtures import (  # noqa: F401
+    company,
+    listed,
+    owner,
+    owner_client,
+    rival,
+    rival_client,
+    verified,
+)
 from tests.workspaces.conftest import (  # noqa: F401
     NOON,
     catalog,

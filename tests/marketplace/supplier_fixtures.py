@@ -3,7 +3,6 @@ A supplier with fixed meaning: Nordlicht, whose owner is `owner`; a rival with o
 """
 
 import pytest
-from djmoney.money import Money
 
 from catalog import services as catalog_services
 from catalog.models import GpuModel, Region
@@ -92,7 +91,3 @@ def rival(make_person, staff):
 @pytest.fixture
 def rival_client(rival):
     return logged_in(rival.supplier.members.get().user)
-
-
-def dollars(amount):
-    return Money(amount, "USD")

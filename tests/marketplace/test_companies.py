@@ -12,22 +12,13 @@ from catalog.models import Offer, Supplier
 from marketplace.demo_supplier import company_data
 from marketplace.models import Check, Company, CompanyEvent, SupplierMember
 from marketplace.suppliers import companies, people
-from tests.marketplace.supplier_fixtures import (  # noqa: F401
-    APPLIED,
-    apply,
-    company,
-    list_nodes,
-    owner,
-    rival,
-    verified,
-    verify,
-)
+from tests.marketplace.supplier_fixtures import APPLIED, apply, list_nodes, verify
 from tests.workspaces.conftest import DAY, NOON
 
 pytestmark = pytest.mark.django_db
 
 
-def state_of(company):  # noqa: F811
+def state_of(company):
     return Company.objects.get(pk=company.pk).state
 
 
@@ -35,8 +26,8 @@ def subjects():
     return [mail.subject for mail in Email.objects.order_by("pk")]
 
 
-def test_who_applies_is_its_owner_and_told(owner):  # noqa: F811
-    company = apply(owner)  # noqa: F811
+def test_who_applies_is_its_owner_and_told(owner):
+    company = apply(owner)
 
     member = SupplierMember.objects.get()
     assert (member.user, member.is_owner) == (owner, True)
@@ -46,7 +37,7 @@ def test_who_applies_is_its_owner_and_told(owner):  # noqa: F811
     assert subjects() == ["Your application is here"]
 
 
-def test_nobody_applies_twice_or_under_another_name(owner, stranger, catalog):  # noqa: F811
+def test_nobody_applies_twice_or_under_another_name(owner, stranger, catalog):
     apply(owner)
 
     with pytest.raises(companies.CompanyRefused):
@@ -58,7 +49,7 @@ def test_nobody_applies_twice_or_under_another_name(owner, stranger, catalog):  
     assert not Supplier.objects.filter(name="Another").exists()
 
 
-def test_is_verified_only_when_every_check_is_passed(company, staff):  # noqa: F811
+def test_is_verified_only_when_every_check_is_passed(company, staff):
     companies.note_check(
         supplier_id=company.pk,
         check=Check.TAX,
@@ -77,7 +68,7 @@ def test_is_verified_only_when_every_check_is_passed(company, staff):  # noqa: F
     assert subjects()[-1] == "Nordlicht is verified"
 
 
-def test_new_data_are_checked_anew(company, owner, staff):  # noqa: F811
+def test_new_data_are_checked_anew(company, owner, staff):
     companies.note_check(
         supplier_id=company.pk,
         check=Check.TAX,
@@ -103,7 +94,7 @@ def test_new_data_are_checked_anew(company, owner, staff):  # noqa: F811
     assert company.phone == "+49 1 2345"
 
 
-def test_verified_data_stay_as_they_were_checked(verified, owner):  # noqa: F811
+def test_verified_data_stay_as_they_were_checked(verified, owner):
     with pytest.raises(companies.CompanyRefused):
         companies.change_company(
             supplier_id=verified.pk,
@@ -116,7 +107,7 @@ def test_verified_data_stay_as_they_were_checked(verified, owner):  # noqa: F811
 
 
 @pytest.mark.parametrize("verb", ["ask", "refuse"])
-def test_decisions_need_a_reason(company, staff, verb):  # noqa: F811
+def test_decisions_need_a_reason(company, staff, verb):
     name = "question" if verb == "ask" else "reason"
 
     with pytest.raises(companies.ReasonMissing):
@@ -127,7 +118,7 @@ def test_decisions_need_a_reason(company, staff, verb):  # noqa: F811
     assert state_of(company) == "APPLIED"
 
 
-def test_a_refused_company_may_apply_again(company, owner, staff):  # noqa: F811
+def test_a_refused_company_may_apply_again(company, owner, staff):
     companies.refuse_company(
         supplier_id=company.pk, reason="No such number.", actor=staff, at=NOON
     )
@@ -139,7 +130,7 @@ def test_a_refused_company_may_apply_again(company, owner, staff):  # noqa: F811
     assert state_of(company) == "APPLIED"
 
 
-def test_a_suspended_company_leaves_the_list(catalog, verified, staff):  # noqa: F811
+def test_a_suspended_company_leaves_the_list(catalog, verified, staff):
     offer = list_nodes(verified)
     companies.suspend_company(
         supplier_id=verified.pk, reason="Unreachable.", actor=staff, at=NOON
@@ -150,12 +141,12 @@ def test_a_suspended_company_leaves_the_list(catalog, verified, staff):  # noqa:
     assert Offer.objects.live(NOON).filter(pk=offer.pk).exists()
 
 
-def test_what_happened_is_never_changed(company):  # noqa: F811
+def test_what_happened_is_never_changed(company):
     with pytest.raises(IntegrityError), transaction.atomic():
         CompanyEvent.objects.update(detail="Nothing.")
 
 
-def test_a_new_bank_account_is_told_to_all_owners(verified, owner):  # noqa: F811
+def test_a_new_bank_account_is_told_to_all_owners(verified, owner):
     companies.change_bank_account(
         supplier=verified.supplier,
         currency="USD",
@@ -176,7 +167,7 @@ def test_a_new_bank_account_is_told_to_all_owners(verified, owner):  # noqa: F81
 
 
 @pytest.fixture
-def invited(verified, owner):  # noqa: F811
+def invited(verified, owner):
     people.invite_person(
         supplier_id=verified.pk,
         email="stranger@example.com",
@@ -198,7 +189,7 @@ def test_an_invitation_is_for_whoever_has_the_address(invited, stranger, renter)
     assert (member.supplier.slug, member.is_owner) == ("nordlicht", False)
 
 
-def test_nobody_acts_for_two_suppliers(invited, rival):  # noqa: F811
+def test_nobody_acts_for_two_suppliers(invited, rival):
     busy = rival.supplier.members.get().user
     SupplierMember.objects.filter(pk=invited.pk).update(email=busy.email)
 
@@ -208,7 +199,7 @@ def test_nobody_acts_for_two_suppliers(invited, rival):  # noqa: F811
     assert people.member_of(busy).supplier.slug == "rival"
 
 
-def test_the_last_owner_stays(verified, invited, owner):  # noqa: F811
+def test_the_last_owner_stays(verified, invited, owner):
     own = SupplierMember.objects.get(user=owner)
 
     with pytest.raises(companies.CompanyRefused):
