@@ -11,6 +11,7 @@ import time_machine
 from djmoney.money import Money
 
 from catalog.asks import best_asks
+from catalog.forms import PlannerForm
 from catalog.live_offers import COLUMNS, LiveOffer
 from catalog.models import GpuModel, Offer, Region
 from catalog.services import set_price
@@ -197,6 +198,15 @@ def test_an_estimate_is_the_plan_of_the_page(catalog, ask, client):
     assert "$14.19" in again.content.decode()
 
 
+def test_an_estimate_is_asked_for_as_in_the_planner(client, db):
+    paths = client.get(f"{V1}/openapi.json").json()["paths"]
+
+    parameters = {each["name"] for each in paths[f"{V1}/estimate"]["get"]["parameters"]}
+
+    # The API knows the listed models only, and can be asked for one GPU.
+    assert parameters == {*PlannerForm.DEFAULTS} - {"source"} | {"gpu"}
+
+
 def test_an_estimate_says_what_would_make_it_fit(catalog, ask):
     found = ask("/estimate", method="full", gpu="rtx-4090")
 
@@ -221,6 +231,9 @@ def test_a_cost_is_that_of_a_request(catalog, ask):
         "total": "18.33",
     }
     assert found["storage_price_per_gb_month"] == {"amount": "0.09", "currency": "USD"}
+    # The best ask is in Paris, at 2.49.
+    elsewhere = ask("/gpus/h100-pcie/cost", hours=1, region="eu-central-frankfurt")
+    assert elsewhere["total"] == {"amount": "2.55", "currency": "USD"}
     # Nodes of eight have their own price: 8 GPUs x 10 h x 5.49.
     node = ask("/gpus/b200/cost", gpus=8, hours=10)
     assert node["total"] == {"amount": "439.20", "currency": "USD"}
