@@ -90,7 +90,7 @@ def test_leaves_a_wallet_with_enough(auto):
     assert not TopUp.objects.exists()
 
 
-def test_is_off_until_switched_on(wallet, card):
+def test_r1_is_off_until_switched_on(wallet, card):
     assert run_due(at=NOON) == 0
     assert not AutoTopUp.objects.exists()
 
@@ -153,7 +153,7 @@ def test_cap_is_told_again_the_next_month(auto):
     assert Email.objects.filter(subject__contains="cap").count() == 2
 
 
-def test_decline_stops_it_and_is_told_the_first_time(auto):
+def test_r32_r34_decline_stops_it_and_is_told_the_first_time(auto):
     Card.objects.update(card_ref=DECLINING_CARD)
 
     run_due(at=NOON)
@@ -417,7 +417,7 @@ def test_page_says_why_it_stopped(renter_client, owner):
     assert "Stopped The card was declined." in page
 
 
-def test_removing_the_card_switches_off(renter_client, owner):
+def test_r1_removing_the_card_switches_off(renter_client, owner):
     renter_client.post(URL, FILLED)
 
     for _ in range(2):

@@ -218,7 +218,7 @@ def test_m51_payment_in_the_last_second_prevents_the_stop(
     assert (meter.stopped_at, meter.ends_at) == (None, after(hours=16))
 
 
-def test_m51_meter_stops_on_time_whatever_becomes_of_the_mail(tight):
+def test_m51_r31_meter_stops_on_time_whatever_becomes_of_the_mail(tight):
     warn_of_ends(at=after(hours=9))
 
     bill_due(at=after(hours=10))
@@ -277,7 +277,7 @@ def warned():
     return list(rows)
 
 
-def test_warns_at_24_6_and_1_hours_once_each(run_meter):
+def test_r32_warns_at_24_6_and_1_hours_once_each(run_meter):
     run_meter(ends_at=ENDS_AT)
 
     for minutes in range(0, 49 * 60, 10):

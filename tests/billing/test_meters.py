@@ -75,7 +75,7 @@ def test_meter_runs_in_the_currency_of_its_hold(run_meter):
     assert not Meter.objects.exists()
 
 
-def test_meter_cannot_outrun_its_hold(run_meter):
+def test_r30_meter_cannot_outrun_its_hold(run_meter):
     run_meter(ends_at=after(hours=60))
 
     with pytest.raises(HoldTooSmall) as refusal:

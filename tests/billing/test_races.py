@@ -48,7 +48,7 @@ def kinds(answers):
     return sorted(type(answer).__name__ for answer in answers)
 
 
-def test_m33_threads_hold_exactly_what_the_wallet_covers(wallet, pay_in):
+def test_m33_r29_threads_hold_exactly_what_the_wallet_covers(wallet, pay_in):
     pay_in("30")
 
     answers = in_threads(*[partial(place, wallet, n) for n in range(10)])

@@ -236,7 +236,7 @@ def test_confirming_goes_to_the_providers_page(renter_client, draft):
     assert payment.description == "Corehour prepaid balance: €100.00 plus VAT"
 
 
-def test_confirming_twice_asks_for_one_payment(renter_client, draft):
+def test_r25_confirming_twice_asks_for_one_payment(renter_client, draft):
     first = renter_client.post(confirm_url(draft))
     second = renter_client.post(confirm_url(draft))
 
@@ -378,7 +378,7 @@ def test_sandbox_page_says_what_it_is(renter_client, pending):
     assert "This is a sandbox" in page
 
 
-def test_lost_answer_is_found_by_asking_again(renter_client, draft, monkeypatch):
+def test_r25_lost_answer_is_found_by_asking_again(renter_client, draft, monkeypatch):
     real = SandboxGateway.open_checkout
 
     def lose(self, order):

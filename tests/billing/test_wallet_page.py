@@ -197,7 +197,7 @@ def test_wallet_shows_every_currency(renter_client, month):
     assert "No top-up yet" in page
 
 
-def test_wallet_says_how_long_it_lasts(renter_client, renter, usd_wallet):
+def test_r32_wallet_says_how_long_it_lasts(renter_client, renter, usd_wallet):
     pay(usd_wallet, "100.00", key="in", at=OCTOBER)
     hold = place_hold(
         user_id=renter.pk, amount=usd(60), reference="workspace:1", key="h", at=OCTOBER

@@ -35,7 +35,7 @@ def assert_nothing_stored(wallet):
     assert balance(wallet.available_id) == 0
 
 
-def test_m1_event_delivered_three_times_credits_once(client, paid, wallet):
+def test_m1_r26_event_delivered_three_times_credits_once(client, paid, wallet):
     answers = [provider.post(client, paid).status_code for _ in range(3)]
 
     assert answers == [200, 200, 200]
@@ -67,7 +67,7 @@ def test_m2_same_event_from_two_threads():
     assert balance(wallet.available_id) == Decimal("25.00")
 
 
-def test_m3_failure_half_way_leaves_nothing_and_redelivery_credits_once(
+def test_m3_r28_failure_half_way_leaves_nothing_and_redelivery_credits_once(
     client, paid, wallet, monkeypatch
 ):
     def fail(*_, **__):

@@ -91,7 +91,7 @@ def test_is_safe_to_run_again(funded, offer, open_market):
     assert free_nodes(offer) == 11
 
 
-def test_numbers_matches_in_the_order_of_the_rule(make_funded, offer, open_market):
+def test_r48_numbers_matches_in_the_order_of_the_rule(make_funded, offer, open_market):
     low = make_funded(wanted_limit=Decimal("0.34"))
     high = make_funded(wanted_limit=Decimal("0.40"))
 
@@ -143,7 +143,7 @@ def test_matches_a_waiting_limit_when_a_price_comes_down(
     assert match.hourly_price == Money("0.31", "USD")
 
 
-def test_a_request_keeps_its_limit_when_the_price_goes_up(
+def test_r6_a_request_keeps_its_limit_when_the_price_goes_up(
     funded, offer, open_market, staff
 ):
     later = NOON + HOUR
@@ -157,6 +157,30 @@ def test_a_request_keeps_its_limit_when_the_price_goes_up(
 
     assert open_market(later) == []
     assert state_of(funded) == State.QUEUED
+
+
+def test_r20_a_node_that_is_gone_costs_nothing_and_the_next_one_is_taken(
+    funded, offer, open_market, monkeypatch
+):
+    """
+    It was shown as free, but somebody took it while the book was matched.
+    """
+    take_node = catalog_services.take_node
+
+    def taken_before(**node):
+        leave_nodes(offer, 0)
+        take_node(**node)
+
+    monkeypatch.setattr(matching.catalog, "take_node", taken_before)
+
+    assert open_market() == []
+
+    assert state_of(funded) == State.QUEUED
+    assert hold_on(funded).released.amount == 0
+    monkeypatch.undo()
+    leave_nodes(offer, 1)
+    [match] = services.match_market(at=NOON + HOUR)
+    assert match.workspace == funded
 
 
 def test_queues_and_matches_what_is_funded_after_the_opening(

@@ -273,7 +273,7 @@ def test_the_lines_of_the_bill_add_up(renter_client, running, time_machine):
         ("stopped", "0.024658"),
     ],
 )
-def test_every_state_shows_what_it_burns(db, request, renter_client, state, burn):
+def test_r9_every_state_shows_what_it_burns(db, request, renter_client, state, burn):
     workspace = request.getfixturevalue(state)
 
     page = renter_client.get(workspace.get_absolute_url())

@@ -12,7 +12,7 @@ CHARGED = {State.RUNNING: (True, True), State.STOPPED: (False, True)}
 
 
 @pytest.mark.parametrize("state", State)
-def test_charges_what_is_published(state):
+def test_r3_charges_what_is_published(state):
     rule = RULES[state]
 
     charged = (rule.is_compute_charged, rule.is_storage_charged)
