@@ -259,3 +259,9 @@ class Staff(Person):
             self.page.goto("/staff/clock/")
             self.press("Forward 1 hour")
             expect(self.page.locator("main")).to_contain_text("moved forward")
+
+    def moves_the_clock_by_days(self, days: int) -> None:
+        for _day in range(days):
+            self.page.goto("/staff/clock/")
+            self.press("Forward 1 day")
+            expect(self.page.locator("main")).to_contain_text("moved forward")
