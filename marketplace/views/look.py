@@ -19,6 +19,7 @@ from djmoney.money import Money
 
 from access import staff_only
 from money import AmountNotUnderstood, parse_amount
+from workspaces.models import State
 
 METHODS = [("qlora", "QLoRA"), ("lora", "LoRA"), ("full", _("Full"))]
 MEMORY_PARTS = [
@@ -151,6 +152,7 @@ def _tables() -> dict[str, Any]:
             {"gpu": "RTX 5090", "verdict": "tight", "total": 32, "rate": _usd("0.69")},
             {"gpu": "RTX 4090", "verdict": "no", "total": 24, "rate": _usd("0.33")},
         ],
+        "states": State.choices,
     }
 
 
