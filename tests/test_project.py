@@ -25,7 +25,12 @@ from billing.services import load_shipped_rates
 from billing.services.invoices import issue_invoice
 from billing.services.top_ups import confirm_top_up, start_top_up
 from catalog.models import GpuModel, OfferPrice, PriceFile, Region, StockAlert
+from catalog.node_files import written_nodes
+from catalog.services import keep_node_file
+from marketplace.demo_supplier import company_data
+from marketplace.suppliers.companies import apply_as_supplier
 from tests.billing import provider
+from tests.marketplace import supplier_fixtures
 from tests.workspaces.conftest import (  # noqa: F401
     NOON,
     catalog,
@@ -141,6 +146,42 @@ ACCESS = {
     "marketplace:staff_undo_price": by_post("price"),
     "marketplace:staff_clock": for_staff(),
     "marketplace:look": for_staff(),
+    # suppliers
+    "marketplace:supplier": Access(302, 200, 302, 302),
+    "marketplace:supplier_apply": Access(200, 200, 200, 200),
+    "marketplace:supplier_join": by_post("invitation"),
+    "marketplace:supplier_nodes": for_its_owner(""),
+    "marketplace:supplier_add": for_its_owner(""),
+    "marketplace:supplier_confirm": by_post(),
+    "marketplace:supplier_nodes_csv": for_its_owner(""),
+    "marketplace:supplier_files": for_its_owner(""),
+    "marketplace:supplier_file": for_its_owner("node_file"),
+    "marketplace:supplier_change": for_its_owner("listing"),
+    "marketplace:supplier_pause": by_post("listing"),
+    "marketplace:supplier_resume": by_post("listing"),
+    "marketplace:supplier_remove": for_its_owner("listing"),
+    "marketplace:supplier_starts": for_its_owner(""),
+    # What was only funded is on nobody's node.
+    "marketplace:supplier_start": Access(302, 404, 404, 404, "workspace"),
+    "marketplace:supplier_refuse_start": Access(302, 404, 404, 404, "workspace"),
+    "marketplace:supplier_interrupt": Access(302, 404, 404, 404, "workspace"),
+    "marketplace:supplier_earnings": for_its_owner(""),
+    "marketplace:supplier_statement_csv": for_its_owner(""),
+    # It asks for the password again.
+    "marketplace:supplier_bank": Access(302, 302, 404, 404),
+    "marketplace:supplier_people": for_its_owner(""),
+    "marketplace:supplier_remove_person": by_post("invitation"),
+    "marketplace:supplier_demand": for_its_owner(""),
+    "marketplace:supplier_demand_csv": for_its_owner(""),
+    "marketplace:staff_demand": for_staff(),
+    "marketplace:staff_demand_csv": for_staff(),
+    "marketplace:staff_suppliers": for_staff(),
+    "marketplace:staff_supplier": for_staff("supplier"),
+    "marketplace:staff_supplier_check": by_post("supplier"),
+    "marketplace:staff_supplier_verify": by_post("supplier"),
+    "marketplace:staff_supplier_ask": by_post("supplier"),
+    "marketplace:staff_supplier_refuse": by_post("supplier"),
+    "marketplace:staff_supplier_suspend": by_post("supplier"),
     # catalog
     "catalog:planner": public(),
     "catalog:planner_config": Access(405, 405, 405, 405),
@@ -298,6 +339,25 @@ def difference():
     )
 
 
+def things_of_a_supplier(renter):
+    company = apply_as_supplier(user=renter, data=company_data("Nordlicht"), at=NOON)
+    listed = supplier_fixtures.list_nodes(company)
+    file = keep_node_file(
+        supplier_id=company.pk,
+        name="nodes.csv",
+        content="".join(written_nodes(supplier_id=company.pk, at=NOON)),
+        actor=renter,
+        at=NOON,
+    )
+    return {
+        # There is none: who may see it has to be looked up before what it is.
+        "invitation": {"member_id": 0},
+        "listing": {"offer_id": listed.pk},
+        "node_file": {"file_id": file.pk},
+        "supplier": {"slug": company.supplier.slug},
+    }
+
+
 @pytest.fixture
 def things(renter, make_funded, make_quote):  # noqa: F811
     """
@@ -337,6 +397,7 @@ def things(renter, make_funded, make_quote):  # noqa: F811
         "alert": {"alert_id": stock_alert(renter).pk},
         "price": {"version_id": OfferPrice.objects.first().pk},
         "price_file": {"file_id": price_file(renter).pk},
+        **things_of_a_supplier(renter),
     }
 
 
