@@ -152,7 +152,9 @@ class Offer(models.Model):
     A supplier's equal nodes with one kind of GPU in one region.
 
     `free_nodes` is what can be reserved now. It only changes by the guarded updates
-    of `catalog.services`, never by saving an object that was read before.
+    of `catalog.services`, never by saving an object that was read before. If fewer
+    nodes are offered than are rented, the difference is `leaving_nodes`: so many of
+    the rented ones are not let again when they come back.
     """
 
     supplier = models.ForeignKey(
@@ -167,6 +169,9 @@ class Offer(models.Model):
     gpus_per_node = models.PositiveSmallIntegerField(_("GPUs per node"), default=1)
     nodes = models.PositiveIntegerField(_("nodes"))
     free_nodes = models.PositiveIntegerField(_("free nodes"))
+    leaving_nodes = models.PositiveIntegerField(
+        _("rented nodes that are not let again"), default=0, editable=False
+    )
     available_until = models.DateTimeField(_("available until"), null=True, blank=True)
     is_listed = models.BooleanField(_("listed"), default=True)
     listed_at = models.DateTimeField(_("listed at"))
@@ -187,6 +192,10 @@ class Offer(models.Model):
             models.CheckConstraint(
                 condition=Q(free_nodes__gte=0, free_nodes__lte=F("nodes")),
                 name="offer_free_nodes_within_nodes",
+            ),
+            models.CheckConstraint(
+                condition=Q(leaving_nodes=0) | Q(free_nodes=0),
+                name="offer_leaving_nodes_leave_none_free",
             ),
             models.CheckConstraint(
                 condition=Q(gpus_per_node__gte=1, gpus_per_node__lte=16),

@@ -5,7 +5,13 @@ import pytest
 from django.db import connection
 
 from catalog.models import Offer
-from catalog.services import NoFreeNode, return_node, set_nodes, take_node
+from catalog.services import (
+    NoFreeNode,
+    return_node,
+    set_nodes,
+    take_node,
+    withdraw_node,
+)
 
 
 def test_are_taken_until_none_is_left(make_offer, now):
@@ -48,6 +54,46 @@ def test_that_are_taken_stay_taken_when_the_number_changes(
 
     offer.refresh_from_db()
     assert (offer.nodes, offer.free_nodes) == (nodes, free_after)
+
+
+def test_that_were_taken_back_leave_with_the_first_that_are_returned(make_offer, now):
+    offer = make_offer(nodes=3, free_nodes=0)
+    set_nodes(offer_id=offer.pk, nodes=1, at=now)
+
+    free = []
+    for _ in range(3):
+        return_node(offer_id=offer.pk, at=now)
+        free.append(Offer.objects.get().free_nodes)
+
+    # With two and with one still taken, the one node that is left is not free.
+    assert free == [0, 0, 1]
+
+
+def test_that_were_taken_back_are_offered_again(make_offer, now):
+    offer = make_offer(nodes=3, free_nodes=0)
+    set_nodes(offer_id=offer.pk, nodes=1, at=now)
+
+    set_nodes(offer_id=offer.pk, nodes=4, at=now)
+
+    offer.refresh_from_db()
+    assert (offer.nodes, offer.free_nodes, offer.leaving_nodes) == (4, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "after"),
+    [
+        pytest.param(3, (2, 0, 0), id="one of those that it has"),
+        pytest.param(1, (1, 0, 1), id="one of those that it has no more"),
+    ],
+)
+def test_that_are_withdrawn_are_offered_no_more(make_offer, now, nodes, after):
+    offer = make_offer(nodes=3, free_nodes=0)
+    set_nodes(offer_id=offer.pk, nodes=nodes, at=now)
+
+    withdraw_node(offer_id=offer.pk)
+
+    offer.refresh_from_db()
+    assert (offer.nodes, offer.free_nodes, offer.leaving_nodes) == after
 
 
 def test_say_when_their_number_changed_last(make_offer, now):
