@@ -59,11 +59,19 @@ class EndWarningInfo:
 
 @retry_conflicts
 @transaction.atomic
-def extend_running(*, hold_id: int, by: timedelta, key: str, at: datetime) -> HoldInfo:
+def extend_running(
+    *,
+    hold_id: int,
+    by: timedelta,
+    key: str,
+    at: datetime,
+    reserved: Money | None = None,
+) -> HoldInfo:
     """
     Let every running meter of the hold end `by` later.
 
-    What that costs beyond what is free in the hold is set aside from the wallet.
+    What that costs beyond what is free in the hold is set aside from the wallet; what
+    is `reserved` for something else is not free.
 
     :raises InsufficientFunds: if less is free in the wallet
     :raises WalletFrozen: if a dispute stands against the wallet
@@ -81,6 +89,8 @@ def extend_running(*, hold_id: int, by: timedelta, key: str, at: datetime) -> Ho
     hold = lock_open_hold(hold_id)
     meters = hold.meters.filter(stopped_at=None)
     missing = _cost_of_longer(meters, by=by) - remaining_of(hold)
+    if reserved is not None:
+        missing += reserved
     if missing.amount > 0:
         _set_aside(hold, missing, key=f"extend_running:{key}", at=at)
     meters.update(ends_at=F("ends_at") + by)

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from billing.services import InsufficientFunds, bill_due, charges_of
+from billing.services.wallets import freeze_wallet
 from catalog.models import GpuModel, Offer
 from tests.workspaces.conftest import (
     ADDRESS,
@@ -216,6 +217,44 @@ def test_data_that_are_due_go_even_while_it_waits(resuming):
     assert Workspace.objects.get().state == State.DELETED
     assert wallet_of(resuming.user).held == usd(0)
     assert hold_on(resuming).captured == usd("7.69")
+
+
+def test_storage_that_is_kept_longer_does_not_spend_what_is_held_for_it(
+    resuming, offer
+):
+    # 24 h of 200 GB are 0.59; 2.96 were held for the run.
+    end = NOON + 10 * HOUR + 7 * DAY
+    before = hold_on(resuming).amount
+    services.extend_workspace(
+        workspace_id=resuming.pk,
+        by=DAY,
+        seen_end=end,
+        actor=resuming.user,
+        at=LATER + HOUR,
+    )
+    bill_due(at=end + HOUR)
+
+    matched = match(resuming, offer, at=end + HOUR)
+
+    assert hold_on(resuming).amount - before == usd("0.59")
+    assert matched.state == State.MATCHED
+    assert hold_on(resuming).remaining == usd("2.96")
+
+
+@pytest.mark.parametrize("is_starting", [False, True])
+def test_m23_a_dispute_takes_it_out_of_the_book(resuming, offer, is_starting):
+    if is_starting:
+        match(resuming, offer)
+    freeze_wallet(user_id=resuming.user_id, currency="USD", at=LATER + HOUR)
+
+    assert services.stop_disputed(at=LATER + 2 * HOUR) == 1
+
+    stopped = Workspace.objects.get()
+    assert (stopped.state, stopped.is_resuming) == (State.STOPPED, False)
+    assert "disputed" in stopped.events.latest("pk").reason
+    assert not Workspace.objects.queued().exists()
+    assert free_nodes(offer) == 12
+    assert services.stop_disputed(at=LATER + 3 * HOUR) == 0
 
 
 def test_r6_a_price_over_the_quote_is_refused(resuming, offer):

@@ -9,12 +9,14 @@ from uuid import UUID
 from django.db import transaction
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
+from djmoney.money import Money
 
 import formats
 from billing import services as billing
 from catalog.names import plan_name
 from workspaces.models import Code, State, Workspace
 from workspaces.models.specification import MAX_HOURS
+from workspaces.services.holding import cost_at
 from workspaces.services.moves import lock_workspace, record_note
 
 if TYPE_CHECKING:
@@ -70,6 +72,7 @@ def extend_workspace(
             by=by,
             key=f"workspace:{workspace.pk}:extend:{seen_end.isoformat()}",
             at=at,
+            reserved=_held_to_go_on(workspace),
         )
     after = billing.hold_of(hold_id=workspace.hold_id).amount
     return record_note(
@@ -101,6 +104,15 @@ def switch_auto_extend(
     billing.set_auto_extend(hold_id=workspace.hold_id, is_on=is_on)
     code = Code.AUTO_ON if is_on else Code.AUTO_OFF
     return record_note(workspace, code, at=at, actor=actor)
+
+
+def _held_to_go_on(workspace: Workspace) -> Money | None:
+    """
+    Return what a stopped workspace that waits for a node has set aside for it.
+    """
+    if not workspace.is_resuming:
+        return None
+    return cost_at(workspace, workspace.limit_price)
 
 
 def _end_of(workspace: Workspace) -> datetime:

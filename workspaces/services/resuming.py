@@ -108,7 +108,9 @@ def ask_to_go_on(quote: Quote, *, at: datetime) -> Workspace:
 
 @billing.retry_conflicts
 @transaction.atomic
-def give_up_resume(*, workspace_id: UUID, actor: "User", at: datetime) -> Workspace:
+def give_up_resume(
+    *, workspace_id: UUID, actor: "User | None", at: datetime, reason: str = ""
+) -> Workspace:
     """
     Take a stopped workspace out of the order book again; what was held for it is back.
 
@@ -121,7 +123,9 @@ def give_up_resume(*, workspace_id: UUID, actor: "User", at: datetime) -> Worksp
         raise IllegalMove(workspace, State.STOPPED)
     if workspace.state != State.STOPPED:
         free_node(workspace, at=at)
-        return stop_again(workspace, code=Code.RESUME_GIVEN_UP, actor=actor, at=at)
+        return stop_again(
+            workspace, code=Code.RESUME_GIVEN_UP, actor=actor, reason=reason, at=at
+        )
     keep = storage_left(workspace.storage_meter_id, workspace.currency)
     returned = release_above(workspace, keep=keep, at=at)
     return record_note(
@@ -129,6 +133,7 @@ def give_up_resume(*, workspace_id: UUID, actor: "User", at: datetime) -> Worksp
         Code.RESUME_GIVEN_UP,
         at=at,
         actor=actor,
+        reason=reason,
         returned=returned,
         changes={"resume_asked_at": None, "avoided_offers": []},
     )

@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID
 
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from billing import services as billing
@@ -16,6 +17,7 @@ from workspaces.provisioner import Failed, Late, Ready, provisioner_of
 from workspaces.services.failing import fail_workspace, put_back_late_start
 from workspaces.services.funding import cancel_workspace, expire_workspace
 from workspaces.services.moves import IllegalMove
+from workspaces.services.resuming import give_up_resume
 from workspaces.services.starting import begin_provisioning, start_workspace
 from workspaces.services.stopping import (
     StillPaid,
@@ -55,11 +57,14 @@ def stop_disputed(*, at: datetime) -> int:
     """
     Stop or cancel what is paid from a wallet that a card dispute froze.
 
-    Data that were paid for are kept for their days. Returns how many moved.
+    What would go on stays stopped. Data that were paid for are kept for their days.
+    Returns how many moved.
     """
     disputed = billing.references_to_stop()
     ids = [UUID(name.removeprefix(OURS)) for name in disputed if name.startswith(OURS)]
-    going = Workspace.objects.filter(pk__in=ids, state__in=WAITING | ON_A_NODE)
+    going = Workspace.objects.filter(
+        Q(state__in=WAITING | ON_A_NODE) | Q(resume_asked_at__isnull=False), pk__in=ids
+    )
     return _each(
         going.order_by("funded_at", "pk").values_list("pk", flat=True),
         partial(_stop_disputed, at=at),
@@ -106,7 +111,9 @@ def _provision_workspace(workspace_id: UUID, *, at: datetime) -> bool:
 def _stop_disputed(workspace_id: UUID, *, at: datetime) -> bool:
     workspace = Workspace.objects.get(pk=workspace_id)
     reason = _("A card payment into the wallet that pays for it is disputed.")
-    if workspace.can_be_stopped:
+    if workspace.is_resuming:
+        give_up_resume(workspace_id=workspace_id, actor=None, at=at, reason=reason)
+    elif workspace.can_be_stopped:
         stop_workspace(
             workspace_id=workspace_id,
             actor=None,
