@@ -27,8 +27,8 @@ def prepare(*, at: datetime) -> None:
     signed_up_at = at - demo_supplier.LISTED_FOR
     demo_supplier.prepare(
         owner=_person(SUPPLIER, at=signed_up_at),
-        applicant=_person(APPLICANT, at=signed_up_at),
-        renters=[_person(email, at=signed_up_at) for email in TENANTS],
+        applicant=_person(APPLICANT, at=signed_up_at, password=None),
+        renters=[_person(email, at=signed_up_at, password=None) for email in TENANTS],
         staff=staff,
         at=at,
     )
@@ -54,10 +54,15 @@ def _prepare_market(*, at: datetime) -> User:
     return staff
 
 
-def _person(email: str, *, at: datetime, **flags: bool) -> User:
+def _person(
+    email: str, *, at: datetime, password: str | None = PASSWORD, **flags: bool
+) -> User:
+    """
+    Return who has this address; without a password nobody can log in as them.
+    """
     if known := User.objects.filter(email=email).first():
         return known
-    user = services.sign_up(email=email, password=PASSWORD, at=at)
+    user = services.sign_up(email=email, password=password, at=at)
     if flags:
         User.objects.filter(pk=user.pk).update(**flags)
     EmailAddress.objects.create(user=user, email=email, verified=True, primary=True)
