@@ -33,6 +33,9 @@ def robots(request: HttpRequest) -> HttpResponse:
 @login_not_required
 def sitemap(request: HttpRequest) -> HttpResponse:
     site = PagesSitemap(
-        "marketplace:home", "marketplace:market", "workspaces:how_billing_works"
+        "marketplace:home",
+        "marketplace:market",
+        "workspaces:how_billing_works",
+        "marketplace:how_matching_works",
     )
     return django_sitemap(request, sitemaps={"site": site, **SITEMAPS})

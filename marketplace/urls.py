@@ -18,6 +18,7 @@ urlpatterns = [
     path("dashboard/", dashboard.dashboard, name="dashboard"),
     path("market/", market.market, name="market"),
     path("market/<slug:slug>/", market.market_gpu, name="market_gpu"),
+    path("how-matching-works/", market.how_matching_works, name="how_matching_works"),
     path("profile/", profile.profile, name="profile"),
     path("mailbox/", demo.mailbox, name="mailbox"),
     path("staff/", staff.index, name="staff"),

@@ -14,7 +14,7 @@ from djmoney.money import Money
 import clock
 from catalog.models import GpuModel
 from catalog.names import region_name
-from marketplace import depth
+from marketplace import depth, examples
 from marketplace.forms import LimitForm
 from marketplace.limit_answers import LimitAnswer, WantedNode, answer_of
 from marketplace.order_book import OrderBook, order_book_of
@@ -25,6 +25,18 @@ from marketplace.order_book import OrderBook, order_book_of
 def market(request: HttpRequest) -> HttpResponse:
     context = {"rows": depth.overview(at=clock.now())}
     return render(request, "marketplace/market.html", context)
+
+
+@require_safe
+@login_not_required
+def how_matching_works(request: HttpRequest) -> HttpResponse:
+    noon = clock.now().replace(hour=12, minute=0, second=0, microsecond=0)
+    context = {
+        "hours": examples.HOURS,
+        "asks": examples.listed(noon),
+        "turns": examples.turns(noon),
+    }
+    return render(request, "marketplace/how_matching_works.html", context)
 
 
 @require_safe
