@@ -9,7 +9,6 @@ other end, whatever order the events come in; what is given back is on `Refund` 
 """
 
 import uuid
-from datetime import datetime
 from decimal import Decimal
 from typing import ClassVar, Self
 
@@ -37,13 +36,11 @@ class TopUpQuerySet(models.QuerySet["TopUp"]):
         """
         return self.exclude(status=TopUp.Status.DRAFT)
 
-    def counted(self, *, since: datetime) -> Self:
+    def counted(self) -> Self:
         """
-        Keep what counts towards the daily limit: paid, or may still be.
+        Keep what counts towards a limit: paid, or may still be.
         """
-        return self.filter(
-            confirmed_at__gt=since, status__in=[*TopUp.OPEN, TopUp.Status.PAID]
-        )
+        return self.filter(status__in=[*TopUp.OPEN, TopUp.Status.PAID])
 
     def newest_first(self) -> Self:
         return self.order_by("-created_at", "-pk")

@@ -306,8 +306,9 @@ def _tell_capped(auto: AutoTopUp, *, at: datetime) -> None:
 
 
 def _used(auto: AutoTopUp, *, at: datetime) -> Money:
-    paid = auto.wallet.top_ups.counted(since=_month_start(at)).filter(
-        kind=TopUp.Kind.AUTO
+    # What is confirmed in the first instant of a month belongs to that month.
+    paid = auto.wallet.top_ups.counted().filter(
+        kind=TopUp.Kind.AUTO, confirmed_at__gte=_month_start(at)
     )
     return Money(paid.aggregate(sum=Sum("net"))["sum"] or 0, auto.amount.currency)
 

@@ -242,7 +242,7 @@ def require_limit(wallet: Wallet, net: Money, *, at: datetime) -> None:
     :raises TopUpRefused: if `net` more would be above it
     """
     limit = Money(settings.TOP_UP_DAILY_LIMIT, net.currency)
-    counted = wallet.top_ups.counted(since=at - LIMIT_PERIOD)
+    counted = wallet.top_ups.counted().filter(confirmed_at__gt=at - LIMIT_PERIOD)
     used = Money(counted.aggregate(sum=Sum("net"))["sum"] or 0, net.currency)
     if used + net > limit:
         language = translation.get_language() or settings.LANGUAGE_CODE
