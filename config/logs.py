@@ -46,11 +46,11 @@ class LineFormatter(logging.Formatter):
             "at": datetime.fromtimestamp(record.created, tz=UTC).isoformat(),
             "level": record.levelname,
             "logger": record.name,
-            "message": _masked(record.getMessage()),
+            "message": masked(record.getMessage()),
             **_origin(),
         }
         if record.exc_info:
-            line["error"] = _masked(self.formatException(record.exc_info))
+            line["error"] = masked(self.formatException(record.exc_info))
         return json.dumps(line)
 
 
@@ -69,5 +69,5 @@ def _origin() -> dict[str, Any]:
     }
 
 
-def _masked(text: str) -> str:
+def masked(text: str) -> str:
     return SECRETS.sub(MASK, text)
