@@ -1,6 +1,7 @@
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any, TypedDict, Unpack
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -8,7 +9,6 @@ from django.utils.translation import gettext_lazy as _
 from . import terms
 from .architecture import ALL_TARGETS, Architecture
 from .training import (
-    HUGGING_FACE,
     Attention,
     LossKernel,
     Method,
@@ -82,52 +82,53 @@ def gib(gb: float) -> float:
     return gb * GB / GIB
 
 
+class Settings(TypedDict, total=False):
+    """
+    What may be said of a training besides its model, method and length, by name.
+    """
+
+    micro_batch: int
+    rank: int
+    targets: str | Iterable[str]
+    trains_embeddings: bool
+    gradient_checkpointing: bool
+    optimizer: str
+    loss_kernel: str
+    attention: str
+    residual_fp32: bool | None
+    accumulates_gradients: bool
+    quantization: str
+    stack: Stack
+    gpus: int
+
+
 def estimate_memory(
     *,
     architecture: Architecture,
     method: str,
     sequence_length: int,
-    micro_batch: int = 1,
-    rank: int = 16,
-    targets: str | Iterable[str] = ALL_TARGETS,
-    trains_embeddings: bool = False,
-    gradient_checkpointing: bool = True,
-    optimizer: str = Optimizer.ADAMW,
-    loss_kernel: str = LossKernel.PLAIN,
-    attention: str = Attention.FLASH,
-    residual_fp32: bool | None = None,
-    accumulates_gradients: bool = False,
-    quantization: str = Quantization.NF4_DOUBLE,
-    stack: Stack = HUGGING_FACE,
-    gpus: int = 1,
+    **settings: Unpack[Settings],
 ) -> MemoryEstimate:
     """
     Estimate the peak memory of one fine-tuning step on one card.
 
-    The defaults are Hugging Face with PEFT. `targets` are adapted matrices, also as
-    "all" or "q,k,v,o"; `residual_fp32` None is what the stack does by default. With
+    Left out, settings are those of `Training`: Hugging Face with PEFT, rank 16 on all
+    matrices, checkpointing, AdamW, a plain loss. `targets` are adapted matrices, also
+    as "all" or "q,k,v,o"; `residual_fp32` None is what the stack does by default. With
     several `gpus` the figure is that of each of them under FSDP; it is provisional.
 
     :raises ValueError: if a name is unknown, or a size is below 1
     """
+    named: dict[str, Any] = {
+        name: READERS[name](value) if name in READERS else value
+        for name, value in settings.items()
+    }
     return estimate(
         Training(
             architecture=architecture,
             method=Method(method),
             sequence_length=sequence_length,
-            micro_batch=micro_batch,
-            rank=rank,
-            targets=_targets(targets),
-            trains_embeddings=trains_embeddings,
-            gradient_checkpointing=gradient_checkpointing,
-            optimizer=Optimizer(optimizer),
-            loss_kernel=LossKernel(loss_kernel),
-            attention=Attention(attention),
-            residual_fp32=residual_fp32,
-            accumulates_gradients=accumulates_gradients,
-            quantization=Quantization(quantization),
-            stack=stack,
-            gpus=gpus,
+            **named,
         )
     )
 
@@ -273,3 +274,12 @@ def _targets(targets: str | Iterable[str]) -> tuple[str, ...]:
         return ALL_TARGETS
     names = targets.split(",") if isinstance(targets, str) else targets
     return tuple(names)
+
+
+READERS: dict[str, Callable[[Any], Any]] = {
+    "targets": _targets,
+    "optimizer": Optimizer,
+    "loss_kernel": LossKernel,
+    "attention": Attention,
+    "quantization": Quantization,
+}

@@ -51,12 +51,7 @@ def set_price(
         reason=reason,
         is_confirmed=is_confirmed,
     )
-    if offer.prices.filter(valid_from=valid_from).exists():
-        raise PriceRefused(
-            _(
-                "A price that starts at this moment exists already. Choose another start."
-            )
-        )
+    _refuse_same_start(offer, valid_from)
     return offer.prices.create(
         hourly_price=Money(
             round_half_up(hourly_price.amount, RATE_PLACES), hourly_price.currency
@@ -67,6 +62,15 @@ def set_price(
         created_by=actor,
         reason=reason.strip(),
     )
+
+
+def _refuse_same_start(offer: Offer, valid_from: datetime) -> None:
+    if offer.prices.filter(valid_from=valid_from).exists():
+        raise PriceRefused(
+            _(
+                "A price that starts at this moment exists already. Choose another start."
+            )
+        )
 
 
 def check_price(

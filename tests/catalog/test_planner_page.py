@@ -1,13 +1,10 @@
-import json
 import re
 from datetime import timedelta
 from decimal import Decimal
-from html import escape
 from urllib.parse import parse_qs
 
 import pytest
 import time_machine
-from django.test import Client
 from django.urls import reverse
 from djmoney.money import Money
 
@@ -46,6 +43,7 @@ def test_answers_in_a_sentence_before_anything_was_asked(catalog, client):
 
     text = text_of(page)
     assert "Needs about 13.6 GB." in text
+    assert "measured family" in text
     # Up to 15.0 GB: the T4 and the A16 keep a sixteenth of their 16 for ECC.
     assert "It fits 30 of 32 GPUs, is tight on 2, from $14.19 for 40 hours." in text
     assert "Llama 3.1 8B (≈ 8B), QLoRA, 2,048 tokens, 1 at once." in text
@@ -120,22 +118,6 @@ def test_shows_low_stock_and_hides_none(catalog, client):
     assert "1 node left" in row_of(client.get("/planner/"), "RTX A6000")[0], "R23"
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        "meta-llama-3-1-8b",
-        "meta-llama/Meta-Llama-3.1-8B",
-        "Llama 3.1 8B",
-        " llama  3.1 8b",
-    ],
-)
-def test_finds_a_model_by_slug_id_or_name(catalog, client, model):
-    page = client.get("/planner/", {"model": model})
-
-    assert "Llama 3.1 8B (≈ 8B)" in text_of(page)
-    assert 'value="Llama 3.1 8B"' in page.content.decode()
-
-
 def test_proposes_every_listed_model_and_no_other(catalog, client):
     source = client.get("/planner/").content.decode()
 
@@ -144,40 +126,13 @@ def test_proposes_every_listed_model_and_no_other(catalog, client):
     assert "OpenBuddy" not in source
 
 
-@pytest.mark.parametrize(
-    ("query", "typed", "message"),
-    [
-        ("model=Lama+3.1+8B", "Lama 3.1 8B", "Did you mean Llama 3.1 8B"),
-        ("model=gpt-9", "gpt-9", "No model of this name is known."),
-        ("model=openbuddy-zephyr-7b", "openbuddy-zephyr-7b", "No model of this name"),
-        ("model=", "", "Name a model, for example Llama 3.1 8B."),
-        ("sequence_length=8.192", "8.192", "Write a whole number, with digits only."),
-        ("sequence_length=0", "0", "greater than or equal to 1"),
-        ("rank=0", "0", "greater than or equal to 1"),
-        ("source=own&hidden_size=4096.5", "4096.5", "Write a whole number"),
-        ("source=own&num_experts=8", "8", "Experts need this as well."),
-        ("source=own&total_params_b=1.000.000", "1.000.000", "Write a number like 0.5"),
-        ("micro_batch=", "", "Write a number here."),
-        ("hours=2161", "2161", "less than or equal to 2160"),
-        ("hours=-8", "-8", "greater than or equal to 1"),
-        ("storage_gb=20001", "20001", "less than or equal to 20000"),
-    ],
-)
-def test_refuses_and_keeps_what_was_typed(catalog, client, query, typed, message):
-    page = client.get(f"/planner/?{query}")
+def test_refuses_and_keeps_what_was_typed(catalog, client):
+    page = client.get("/planner/?model=Lama+3.1+8B")
 
-    text = text_of(page)
     assert page.status_code == 200
-    assert message in text
-    assert "No plan yet" in text
-    if typed:
-        assert f'value="{typed}"' in page.content.decode()
-
-
-def test_refuses_an_unknown_method(catalog, client):
-    text = text_of(client.get("/planner/?method=dora"))
-
-    assert "Select a valid choice." in text
+    assert "Did you mean Llama 3.1 8B" in text_of(page)
+    assert "No plan yet" in text_of(page)
+    assert 'value="Lama 3.1 8B"' in page.content.decode()
 
 
 def test_keeps_the_whole_state_in_its_address(catalog, client):
@@ -333,32 +288,6 @@ def test_advises_the_setting_that_saves_most(catalog, client):
     assert "Needs about 10.9 GB." in text_of(followed)
 
 
-@pytest.mark.parametrize(
-    ("query", "change"),
-    [
-        ("sequence_length=8192", "loss=fused"),
-        ("sequence_length=8192", "sequence_length=4096"),
-        ("sequence_length=4096&micro_batch=8&method=lora", "micro_batch=2"),
-        ("method=lora&checkpointing=off&loss=fused", "checkpointing=on"),
-        ("method=full", "optimizer=adamw_8bit"),
-        ("method=full", "method=lora"),
-        ("method=lora&model=qwen2-5-32b", "method=qlora"),
-        ("method=full", "gpus=2"),
-    ],
-)
-def test_links_to_each_change_that_would_make_it_fit(catalog, client, query, change):
-    source = client.get(f"/planner/?{query}").content.decode().replace("&amp;", "&")
-
-    found = re.findall(r'href="/planner/\?([^"]*)"', source)
-    name, value = change.split("=")
-    changed = [link for link in found if parse_qs(link).get(name) == [value]]
-    assert changed
-    kept = parse_qs(query)
-    kept.pop(name, None)
-    assert all(parse_qs(changed[0])[key] == value for key, value in kept.items())
-    assert client.get(f"/planner/?{changed[0]}").status_code == 200
-
-
 def test_prices_whole_nodes_for_several_gpus_and_calls_them_provisional(
     catalog, client
 ):
@@ -380,20 +309,6 @@ def test_says_that_experts_depend_on_the_loader(catalog, client):
     assert "Depends on the loader" in text
     assert "Not if the experts stay in 16 bit." in text
     assert "modelled" in text
-
-
-@pytest.mark.parametrize(
-    ("query", "said"),
-    [
-        ("", "measured family"),
-        ("framework=litgpt", "measured family"),
-        ("framework=unsloth", "modelled"),
-        ("gpus=2", "provisional"),
-        ("source=own", "modelled"),
-    ],
-)
-def test_says_how_well_an_estimate_is_measured(catalog, client, query, said):
-    assert said in text_of(client.get(f"/planner/?{query}"))
 
 
 def test_carries_rank_and_checkpointing_to_the_request(catalog, client):
@@ -423,79 +338,6 @@ def test_tells_htmx_the_short_address(catalog, client):
     )
 
 
-def test_starts_a_model_of_ones_own_from_the_chosen_one(catalog, client):
-    # Qwen2.5 14B: 5,120 wide, 48 layers, 40 heads, 8 for keys and values.
-    source = client.get("/planner/?source=own&model=qwen2-5-14b").content.decode()
-
-    for value in ("5120", "48", "40", "8", "128", "13824", "152064", "14.77"):
-        assert f'value="{value}' in source
-    assert "Your model (≈ 14.8B)" in words(source)
-
-
-def test_counts_the_parameters_of_a_shape_that_does_not_state_them(catalog, client):
-    # TinyLlama: 22 layers of 2 x 2048 x (2048 + 256) + 3 x 2048 x 5632 + 2 x 2048,
-    # 2 x 32000 x 2048 and a norm of 2048: 1,100,048,384.
-    page = client.get(
-        "/planner/?source=own&hidden_size=2048&num_hidden_layers=22"
-        "&num_attention_heads=32&num_key_value_heads=4&head_dim=64"
-        "&intermediate_size=5632&vocab_size=32000&tie_word_embeddings=no&mlp=3"
-        "&norm=rmsnorm&norms_per_layer=2"
-    )
-    listed = client.get("/planner/?model=tinyllama-1-1b-chat-v1-0")
-
-    needs = re.compile(r"Needs about [\d.]+ GB")
-    assert needs.search(text_of(page))[0] == needs.search(text_of(listed))[0]
-    assert "model=" not in "".join(links(page))
-
-
-LLAMA_CONFIG = {
-    "architectures": ["LlamaForCausalLM"],
-    "model_type": "llama",
-    "hidden_size": 4096,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "intermediate_size": 14336,
-    "vocab_size": 128256,
-    "tie_word_embeddings": False,
-    "max_position_embeddings": 131072,
-}
-
-
-def test_a_pasted_configuration_becomes_the_address(catalog, client):
-    answer = client.post(
-        "/planner/config/?model=phi-2&hours=12&num_experts=8",
-        {"config": json.dumps(LLAMA_CONFIG)},
-    )
-
-    assert answer.status_code == 302
-    query = parse_qs(answer.url.split("?")[1])
-    assert query["hours"] == ["12"]
-    assert query["hidden_size"] == ["4096"]
-    assert query["total_params_b"] == ["8.0303"]
-    assert "num_experts" not in query
-    page = client.get(answer.url)
-    assert "Your model (≈ 8B)" in text_of(page)
-    assert "Needs about 13.6 GB." in text_of(page)
-
-
-def test_a_configuration_that_is_not_understood_stays_as_it_was_pasted(catalog, client):
-    broken = '{"model_type": "llama", "hidden_size": "<b>wide</b>"}'
-
-    answer = client.post("/planner/config/?hours=12", {"config": broken})
-
-    assert answer.status_code == 422
-    source = answer.content.decode()
-    assert escape(broken) in source
-    assert "“hidden_size” is a whole number from 1 to 131072." in words(source)
-    assert 'value="12"' in source
-
-
-def test_takes_a_configuration_by_post_only(catalog, client):
-    assert client.get("/planner/config/").status_code == 405
-    assert Client(enforce_csrf_checks=True).post("/planner/config/").status_code == 403
-
-
 def test_asks_the_database_no_more_for_more_offers(
     catalog, client, django_assert_max_num_queries
 ):
@@ -505,7 +347,7 @@ def test_asks_the_database_no_more_for_more_offers(
 
 @pytest.mark.parametrize("language", ["es", "id"])
 def test_every_state_has_a_page_in_every_language(catalog, client, language):
-    for query in ("", "source=own", "sequence_length=8192", "gpus=8&method=full"):
+    for query in ("source=own&sequence_length=8192", "gpus=8&method=full"):
         assert client.get(f"/{language}/planner/?{query}").status_code == 200
 
 
