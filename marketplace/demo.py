@@ -15,7 +15,7 @@ from marketplace.models import Launch, User
 
 OPENS_IN = timedelta(days=12, hours=5)
 APPLICANT = "applicant@corehour.example"
-TENANTS = [f"tenant{number}@corehour.example" for number in range(1, 6)]
+TENANTS = [f"tenant{number}@corehour.example" for number in range(1, 9)]
 CONFIRMED_SUPPLIERS = ("everxcloud", "demo-compute")
 
 

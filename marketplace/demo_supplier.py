@@ -38,13 +38,18 @@ NODES = [
 ]
 # Begun so many days ago, for so many hours, GPUs, price per GPU-hour.
 PILOTS = [(20, 40, 1, "0.37"), (10, 24, 2, "0.85"), (3, 30, 1, "0.37")]
-# GPU, base model, method, sequence length, hours, limit per GPU-hour.
+SMALL, LARGE = "meta-llama/Meta-Llama-3.1-8B", "meta-llama/Meta-Llama-3.1-70B"
+# GPU, region, base model, method, sequence length, hours, limit per GPU-hour. The last
+# one takes a node of the demo's supplier, who then has a start to confirm.
 REQUESTS = [
-    ("b300", "meta-llama/Meta-Llama-3.1-70B", "lora", 8192, 12, "7.20"),
-    ("b300", "meta-llama/Meta-Llama-3.1-70B", "qlora", 16384, 16, "7.00"),
-    ("b300", "meta-llama/Meta-Llama-3.1-8B", "full", 4096, 8, "7.50"),
-    ("b300", "meta-llama/Meta-Llama-3.1-8B", "full", 8192, 10, "6.95"),
-    ("l40s", "meta-llama/Meta-Llama-3.1-8B", "qlora", 4096, 40, "0.90"),
+    ("b300", FRANKFURT, LARGE, "lora", 8192, 12, "7.20"),
+    ("b300", FRANKFURT, LARGE, "qlora", 16384, 16, "7.00"),
+    ("b300", FRANKFURT, LARGE, "lora", 8192, 8, "7.50"),
+    ("b300", FRANKFURT, SMALL, "full", 8192, 10, "6.95"),
+    ("l40s", FRANKFURT, SMALL, "qlora", 4096, 40, "0.90"),
+    ("l40s", FRANKFURT, SMALL, "lora", 4096, 24, "0.85"),
+    ("l40s", FRANKFURT, SMALL, "qlora", 2048, 8, "0.80"),
+    ("rtx-4090", PARIS, SMALL, "qlora", 2048, 20, "0.40"),
 ]
 
 
@@ -181,9 +186,9 @@ def _earn(renter: User, owner: User, *, at: datetime) -> None:
 
 
 def _fund(
-    renter: User, request: tuple[str, str, str, int, int, str], *, at: datetime
+    renter: User, request: tuple[str, str, str, str, int, int, str], *, at: datetime
 ) -> None:
-    gpu, model, method, sequence_length, hours, limit = request
+    gpu, region, model, method, sequence_length, hours, limit = request
     top_up_in_sandbox(
         user_id=renter.pk, email=renter.email, net=Money(Decimal(200), "USD"), at=at
     )
@@ -198,7 +203,7 @@ def _fund(
         image=Image.objects.get(slug="pytorch"),
         gpu=GpuModel.objects.get(slug=gpu),
         gpus=1,
-        regions=[FRANKFURT],
+        regions=[region],
         hours=hours,
         currency="USD",
         wanted_limit=Decimal(limit),
