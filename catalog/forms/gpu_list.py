@@ -30,9 +30,9 @@ SORTS = [
 # The columns of the table: label, whether a number, what a click sorts by and how.
 COLUMNS: tuple[tuple[str | Promise, bool, Sort | None, str], ...] = (
     (_("GPU"), False, Sort.NAME, "ascending"),
+    (_("Price/h"), True, Sort.PRICE, "ascending"),
     (_("Memory"), True, Sort.MEMORY, "descending"),
     (_("Bandwidth"), True, Sort.BANDWIDTH, "descending"),
-    (_("Price/h"), True, Sort.PRICE, "ascending"),
     (_("per GB"), True, Sort.PER_GB, "ascending"),
     (_("per TB/s"), True, Sort.PER_TBS, "ascending"),
     (_("QLoRA"), True, None, ""),
@@ -70,7 +70,7 @@ class GpuFilterForm(forms.Form):
     )
     price_to = FigureField(
         label=_("Price up to"),
-        unit=_("%(currency)s/h") % {"currency": REFERENCE},
+        unit=f"{REFERENCE}/h",
         above=0,
         most=MOST_PRICE,
         required=False,

@@ -27,7 +27,7 @@ def test_refuse_in_the_database(offer, change):
     assert Offer.objects.values().get() == before
 
 
-def test_are_one_per_supplier_gpu_region_and_size(offer, make_offer):
+def test_r13_are_one_per_supplier_gpu_region_and_size(offer, make_offer):
     with (
         pytest.raises(IntegrityError, match="offer_unique_per_supplier"),
         transaction.atomic(),

@@ -85,7 +85,7 @@ def test_are_more_than_zero(offer, now, price):
         add(offer, now + timedelta(days=1), price=price)
 
 
-def test_start_only_once_at_a_moment(offer, now):
+def test_r13_start_only_once_at_a_moment(offer, now):
     with pytest.raises(IntegrityError, match="offerprice_unique_valid_from"):
         add(offer, now)
 

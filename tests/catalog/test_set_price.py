@@ -105,7 +105,7 @@ def test_accepts_sixty_percent_off_the_median(offer, change, price):
         {"is_confirmed": True, "reason": "  "},
     ],
 )
-def test_refuses_more_than_that_unless_confirmed_with_a_reason(
+def test_r10_refuses_more_than_that_unless_confirmed_with_a_reason(
     offer, change, price, excuse
 ):
     with pytest.raises(PriceFarFromMedian) as caught:
