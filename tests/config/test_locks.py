@@ -3,6 +3,7 @@ import tomllib
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 from config.embedded import CHECKOUT
 
@@ -53,3 +54,20 @@ def test_a_larger_lock_holds_the_smaller_ones():
         locked("requirements-local.txt").items()
         <= locked("requirements-dev.txt").items()
     )
+
+
+# Versions below these have published holes that this site would be open to.
+SAFE_FROM = {
+    "django": "5.2.19",  # CVE-2026-77050, CVE-2026-84429, CVE-2025-64459
+    "django-allauth": "65.22.1",  # CVE-2026-97764, CVE-2026-27982, CVE-2025-65430
+    "pillow": "12.3",  # the memory holes of 2026
+    "celery": "5.7.0",  # a worker that hangs on a broker's half-open connection
+    "kombu": "5.7.0",
+    "redis": "8.1.0",
+}
+
+
+@pytest.mark.parametrize("package", SAFE_FROM)
+def test_no_lock_holds_a_version_with_a_known_hole(package):
+    for name in EXTRAS:
+        assert Version(locked(name)[package]) >= Version(SAFE_FROM[package]), name

@@ -1,4 +1,6 @@
 import pytest
+from django.contrib import admin
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
 
 from marketplace.models import Launch, User
@@ -71,6 +73,54 @@ def test_staff_who_are_not_superusers_cannot_raise_anybody(make_person, client, 
     assert renter.name == "Changed"
     assert not renter.is_staff
     assert not renter.is_superuser
+
+
+def test_staff_who_are_not_superusers_cannot_shut_one_out(make_person, client, staff):
+    clerk = make_person("clerk@example.com", is_staff=True)
+    clerk.user_permissions.set(
+        Permission.objects.filter(codename__in=["view_user", "change_user"])
+    )
+    client.force_login(clerk)
+
+    answer = client.post(f"/admin/marketplace/user/{staff.pk}/change/", {"name": "x"})
+
+    assert answer.status_code == 403
+    staff.refresh_from_db()
+    assert staff.is_active
+
+
+def test_new_rights_are_an_alarm_and_a_line_of_the_history(
+    staff_client, staff, renter, caplog
+):
+    person = {"name": "", "language": "en", "currency": "USD", "time_zone": "UTC"}
+
+    staff_client.post(
+        f"/admin/marketplace/user/{renter.pk}/change/",
+        person | {"is_active": "on", "is_staff": "on"},
+    )
+
+    renter.refresh_from_db()
+    assert renter.is_staff
+    (alarm,) = [line for line in caplog.records if line.levelname == "CRITICAL"]
+    assert (
+        alarm.getMessage() == f"The rights of user {renter.pk} were changed: is_staff"
+    )
+    entry = LogEntry.objects.get()
+    assert (entry.user_id, entry.object_id) == (staff.pk, str(renter.pk))
+
+
+def test_staff_without_a_permission_see_no_table(make_person, client):
+    clerk = make_person("clerk@example.com", is_staff=True)
+    client.force_login(clerk)
+
+    answers = {
+        model._meta.label: client.get(
+            f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
+        ).status_code
+        for model in admin.site._registry
+    }
+
+    assert set(answers.values()) == {403}
 
 
 @pytest.mark.parametrize("table", ["launch", "launchevent", "match"])
