@@ -203,6 +203,7 @@ ACCESS = {
     "api:skypilot_csv": public(),
     "api:price_history": public("gpu"),
     "api:estimate": public(),
+    "api:own_estimate": Access(422, 422, 422, 422),
     "api:cost": public("gpu"),
     "api:unknown": Access(404, 404, 404, 404, "nothing"),
     "catalog:gpus": public(),

@@ -14,11 +14,11 @@ from ninja import Query, Router
 
 import clock
 from catalog.api import parts, schemas
-from catalog.api.parameters import EstimateParameters
+from catalog.api.parameters import EstimateParameters, OwnEstimateParameters
 from catalog.api.problems import CannotAnswer
 from catalog.changes import Option
 from catalog.costs import PLANNING_WINDOWS, Cost
-from catalog.forms import PlannerState
+from catalog.forms import OWN, PlannerState
 from catalog.models import BaseModel
 from catalog.planner import Plan, Row, Wanted, make_plan
 
@@ -35,15 +35,31 @@ def get_estimate(
     request: HttpRequest,
     asked: Query[EstimateParameters],  # type: ignore[valid-type]
 ) -> dict[str, Any]:
-    planned: dict[str, Any] = dict(asked)
-    gpu = planned.pop("gpu")
+    return _answer(dict(asked))
+
+
+@router.get(
+    "/estimate/own",
+    response=schemas.Estimate,
+    url_name="own_estimate",
+    summary=_("The same for a model of your own, by its sizes"),
+)
+def get_own_estimate(
+    request: HttpRequest,
+    asked: Query[OwnEstimateParameters],  # type: ignore[valid-type]
+) -> dict[str, Any]:
+    return _answer({"source": OWN, **dict(asked)})
+
+
+def _answer(asked: dict[str, Any]) -> dict[str, Any]:
+    gpu = asked.pop("gpu")
     if gpu is not None:
         parts.find_gpu(gpu)
-    wanted = _wanted(planned)
+    wanted = _wanted(asked)
     plan = make_plan(wanted, at=clock.now())
     rows = [row for row in plan.rows if gpu in (None, row.gpu.slug)]
     return {
-        "model": wanted.state["model"],
+        "model": None if wanted.is_own else wanted.state["model"],
         "method": wanted.state["method"],
         "gpus": wanted.training.gpus,
         "needed_gb": parts.memory(plan.needed_gb),
@@ -59,20 +75,17 @@ def get_estimate(
     }
 
 
-def _wanted(planned: dict[str, Any]) -> Wanted:
+def _wanted(asked: dict[str, Any]) -> Wanted:
     """
     Return what the planner's form makes of it: the same as from its address.
 
     :raises CannotAnswer: if the model is not known, or reads less at once
     """
     models = BaseModel.objects.filter(is_listed=True)
-    query = {name: str(value) for name, value in planned.items()}
+    query = {name: str(value) for name, value in asked.items() if value is not None}
     state = PlannerState(query, models=models)
     if not state.is_valid():
-        told = " ".join(str(each) for each in state.form.errors["model"])
-        raise CannotAnswer(
-            HTTPStatus.NOT_FOUND, f"{told} GET /api/v1/models lists them all."
-        )
+        raise _refusal(state)
     wanted = state.wanted()
     if wanted.is_too_long:
         raise CannotAnswer(
@@ -81,6 +94,22 @@ def _wanted(planned: dict[str, Any]) -> Wanted:
             " ask for a shorter sequence_length.",
         )
     return wanted
+
+
+def _refusal(state: PlannerState) -> CannotAnswer:
+    """
+    Say what the description of the parameters cannot: what else the forms refuse.
+    """
+    if state.shape is None:
+        told = " ".join(str(each) for each in state.form.errors["model"])
+        return CannotAnswer(
+            HTTPStatus.NOT_FOUND, f"{told} GET /api/v1/models lists them all."
+        )
+    told = "; ".join(
+        f"{name}: {' '.join(str(each) for each in errors)}"
+        for name, errors in state.shape.errors.items()
+    )
+    return CannotAnswer(HTTPStatus.CONFLICT, told)
 
 
 def _row(row: Row, plan: Plan) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from pydantic import ValidationInfo, create_model, model_validator
 from pydantic_core import PydanticCustomError
 
 from catalog.api.problems import CannotAnswer
-from catalog.forms import PlannerForm
+from catalog.forms import PlannerForm, ShapeForm
+from catalog.forms.fields import FigureField
 
 # No more than this many things in one answer, and none after this many.
 MOST = 200
@@ -24,6 +25,8 @@ LONGEST_HISTORY_DAYS = 365
 MOST_HOURS = 2160
 
 SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+# A number above zero, as the form of the planner takes it.
+FIGURE = r"^[1-9]\d{0,4}(\.\d{1,6})?$"
 Slug = Annotated[str, Field(pattern=SLUG, max_length=50)]
 Currency: Any = Literal[settings.CURRENCIES]
 GpuSlug = Path(
@@ -172,7 +175,7 @@ def _wrong(name: str, what: str) -> PydanticCustomError:
     )
 
 
-def _of_planner() -> dict[str, Any]:
+def _of_planner(*left_out: str) -> dict[str, Any]:
     """
     Return the fields of the planner's form as parameters, by the same names.
     """
@@ -180,33 +183,57 @@ def _of_planner() -> dict[str, Any]:
         return {
             name: _of_field(PlannerForm.base_fields[name], default)
             for name, default in PlannerForm.DEFAULTS.items()
-            if name != "source"
+            if name not in left_out
         }
 
 
-def _of_field(field: forms.Field, default: str) -> tuple[Any, Any]:
+def _of_shape() -> dict[str, Any]:
+    """
+    Return the sizes of a model of one's own as parameters.
+    """
+    with translation.override("en"):
+        return {
+            name: _of_field(field, ... if field.required else None)
+            for name, field in ShapeForm.base_fields.items()
+        }
+
+
+def _of_field(field: forms.Field, default: Any) -> tuple[Any, Any]:
     about = str(field.label)
+    kind: Any = str
+    limits: dict[str, Any] = {"min_length": 1, "max_length": 100}
     if isinstance(field, forms.ChoiceField):
         choices: Any = field.choices
         names: Any = tuple(str(name) for name, _label in choices)
-        return Literal[names], Field(default, description=about)
-    if isinstance(field, forms.IntegerField):
-        least: Any = field.min_value
-        most: Any = field.max_value
-        return int, Field(int(default), ge=least, le=most, description=about)
-    return str, Field(default, min_length=1, max_length=100, description=about)
+        kind, limits = Literal[names], {}
+    elif isinstance(field, forms.IntegerField):
+        kind, limits = int, {"ge": field.min_value, "le": field.max_value}
+        default = int(default) if isinstance(default, str) else default
+    elif isinstance(field, FigureField):
+        limits = {"pattern": FIGURE}
+    if default is None:
+        kind = kind | None
+    return kind, Field(default, description=about, **limits)
 
 
+_GPU: Any = (
+    Slug | None,
+    Field(
+        None,
+        description=_("Only this GPU, by its slug."),
+        json_schema_extra={"example": "rtx-4090"},
+    ),
+)
 EstimateParameters = create_model(
     "EstimateParameters",
     __base__=Parameters,
-    **_of_planner(),
-    gpu=(
-        Slug | None,
-        Field(
-            None,
-            description=_("Only this GPU, by its slug."),
-            json_schema_extra={"example": "rtx-4090"},
-        ),
-    ),
+    **_of_planner("source"),
+    gpu=_GPU,
+)
+OwnEstimateParameters = create_model(
+    "OwnEstimateParameters",
+    __base__=Parameters,
+    **_of_shape(),
+    **_of_planner("source", "model"),
+    gpu=_GPU,
 )

@@ -32,7 +32,13 @@ KINDS = {
 }
 TIME = _("time")
 # What a real call looks like where the defaults show too little.
+OWN_MODEL = (
+    "?hidden_size=4096&num_hidden_layers=32&num_attention_heads=32"
+    "&num_key_value_heads=8&head_dim=128&intermediate_size=14336&vocab_size=128256"
+    "&tie_word_embeddings=no&mlp=3&norm=rmsnorm&norms_per_layer=2"
+)
 QUERIES = {
+    "/api/v1/estimate/own": OWN_MODEL,
     "/api/v1/offers": "?gpu=rtx-4090&limit=10",
     "/api/v1/estimate": "?model=meta-llama-3-1-8b&method=qlora&sequence_length=4096",
     "/api/v1/gpus/{slug}/cost": "?hours=120&storage_gb=200&kept_days=7",

@@ -190,7 +190,7 @@ class EstimateRow(Schema):
 
 
 class Estimate(Schema):
-    model: str
+    model: str | None
     method: str
     gpus: int
     needed_gb: Figure = Field(

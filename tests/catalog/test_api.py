@@ -198,6 +198,33 @@ def test_an_estimate_is_the_plan_of_the_page(catalog, ask, client):
     assert "$14.19" in again.content.decode()
 
 
+def test_a_model_of_ones_own_is_estimated_by_its_sizes(catalog, ask, client):
+    # What Llama 3.1 8B says of itself in its config.json.
+    sizes = {
+        "hidden_size": 4096,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "head_dim": 128,
+        "intermediate_size": 14336,
+        "vocab_size": 128256,
+        "tie_word_embeddings": "no",
+        "mlp": "3",
+        "norm": "rmsnorm",
+        "norms_per_layer": 2,
+    }
+
+    own = ask("/estimate/own", **sizes, gpu="rtx-4090")
+
+    listed = ask("/estimate", model="meta-llama-3-1-8b", gpu="rtx-4090")
+    assert own["needed_gb"] == listed["needed_gb"]
+    assert own["rows"][0]["costs"] == listed["rows"][0]["costs"]
+    assert (own["model"], own["evidence"]) == (None, "modelled")
+    half = client.get(f"{V1}/estimate/own", {**sizes, "num_experts": 8})
+    assert half.status_code == 409
+    assert "num_experts_per_tok: Experts need this as well" in half.json()["detail"]
+
+
 def test_an_estimate_is_asked_for_as_in_the_planner(client, db):
     paths = client.get(f"{V1}/openapi.json").json()["paths"]
 

@@ -13,7 +13,6 @@ from schemathesis.engine import from_schema
 from schemathesis.engine.events import FatalError, NonFatalError, ScenarioFinished
 
 import clock
-from catalog.api.v1 import api
 from catalog.loading import load_catalog
 from config.wsgi import application
 
@@ -24,7 +23,7 @@ PHASES = ["examples", "coverage", "fuzzing"]
 
 
 @pytest.fixture
-def described(db):
+def described(client, db):
     """
     The API as it describes itself, over the catalog of the data files.
 
@@ -38,7 +37,7 @@ def described(db):
         return application(environ, start_response)
 
     description = schemathesis.openapi.from_dict(
-        api.get_openapi_schema(), config=SchemathesisConfig(seed=1)
+        client.get("/api/v1/openapi.json").json(), config=SchemathesisConfig(seed=1)
     )
     description.app = application_here
     description.config.generation.update(max_examples=EXAMPLES, deterministic=True)
