@@ -23,8 +23,8 @@ urlpatterns = [
         name="estimates_csv",
     ),
     path("gpus/", gpus.gpus, name="gpus"),
-    path("gpus/<slug:slug>/", gpus.gpu, name="gpu"),
     path("gpus/compare/", gpus.compare_gpus, name="compare"),
+    path("gpus/<slug:slug>/", gpus.gpu, name="gpu"),
     path(
         "gpus/<slug:slug>/prices.csv",
         price_history.gpu_prices_csv,
