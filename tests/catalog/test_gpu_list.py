@@ -152,7 +152,7 @@ def test_page_filters_sorts_and_keeps_its_state_in_the_address(catalog, client):
         "Compare RTX A6000 RTX A6000 Ampere",
         "Compare A40 A40 Ampere",
     ]
-    assert rows[0][1:6] == ["48 GB", "768 GB/s", "$0.33", "$0.0069", "$0.43"]
+    assert rows[0][1:6] == ["$0.33", "48 GB", "768 GB/s", "$0.0069", "$0.43"]
     assert rows[0][-1] == "Frankfurt 6 nodes free EverXCloud, as of Nov 30, 2026", "R11"
     text = text_of(page)
     assert "2 of 32 GPUs." in text
@@ -194,10 +194,10 @@ def test_page_has_every_gpu_with_low_stock_and_what_nobody_offers(catalog, clien
     rows = {row[0]: row for row in tables_of(client.get("/gpus/"))[0]}
 
     assert len(rows) == 32
-    assert [row[3] for row in rows.values()][-4:] == ["no live ask"] * 4
+    assert [row[1] for row in rows.values()][-4:] == ["no live ask"] * 4
     assert next(iter(rows)) == "Compare RTX 4090 RTX 4090 Ada Lovelace"
     assert rows["Compare RTX A5000 RTX A5000 Ampere"][-1] == (
         "Paris $0.37 6 nodes free Demo Compute (demo), as of Nov 30, 2026"
         " Frankfurt $0.38 2 nodes left Demo Compute (demo), as of Nov 30, 2026"
     ), "R23"
-    assert rows["Compare A16 A16 Ampere"][3] == "no live ask"
+    assert rows["Compare A16 A16 Ampere"][1] == "no live ask"
