@@ -32,6 +32,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
     show_full_result_count = False
     list_per_page = 50
+    ordering = ["-pk"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -56,7 +57,6 @@ class TransferAdmin(ReadOnlyAdmin):
     list_filter = ["kind", "currency"]
     list_select_related = ["debit", "credit"]
     search_fields = ["=reference", "=key"]
-    ordering = ["-pk"]
     # Sorting millions of rows by another column would hold the page up for minutes.
     sortable_by: ClassVar[list[str]] = []
 
@@ -82,7 +82,6 @@ class WalletEventAdmin(ReadOnlyAdmin):
     list_display = ["at", "wallet", "kind", "reason", "actor"]
     list_filter = ["kind"]
     list_select_related = ["actor", "wallet"]
-    ordering = ["-pk"]
 
 
 @admin.register(Hold)
@@ -119,21 +118,25 @@ class TopUpAdmin(ReadOnlyAdmin):
     list_display = ["created_at", "email", "total", "net", "vat", "country", "status"]
     list_filter = ["status", "provider", "is_vat_pending"]
     search_fields = ["email", "=provider_ref", "=payment_id"]
-    ordering = ["-pk"]
+
+
+class GoneBackAdmin(ReadOnlyAdmin):
+    """
+    What went back of a top-up.
+    """
+
+    list_filter = ["status"]
+    list_select_related = ["top_up"]
 
 
 @admin.register(Refund)
-class RefundAdmin(ReadOnlyAdmin):
+class RefundAdmin(GoneBackAdmin):
     list_display = ["created_at", "top_up", "total", "status", "failure"]
-    list_filter = ["status"]
-    list_select_related = ["top_up"]
 
 
 @admin.register(Dispute)
-class DisputeAdmin(ReadOnlyAdmin):
+class DisputeAdmin(GoneBackAdmin):
     list_display = ["opened_at", "top_up", "total", "reason", "status"]
-    list_filter = ["status"]
-    list_select_related = ["top_up"]
 
 
 @admin.register(Invoice)
@@ -141,7 +144,6 @@ class InvoiceAdmin(ReadOnlyAdmin):
     list_display = ["code", "issued_at", "buyer_name", "net", "vat", "total"]
     list_filter = ["kind", "year", "buyer_country", "vat_treatment"]
     search_fields = ["=number", "buyer_name", "=buyer_vat_id"]
-    ordering = ["-pk"]
 
 
 @admin.register(ProviderEvent)
@@ -149,7 +151,6 @@ class ProviderEventAdmin(ReadOnlyAdmin):
     list_display = ["received_at", "provider", "type", "state", "tries", "note"]
     list_filter = ["state", "provider"]
     search_fields = ["=event_id"]
-    ordering = ["-pk"]
 
 
 @admin.register(ProviderMovement)
@@ -157,7 +158,6 @@ class ProviderMovementAdmin(ReadOnlyAdmin):
     list_display = ["happened_at", "provider", "kind", "amount", "fee", "payment_id"]
     list_filter = ["category", "provider", "currency"]
     search_fields = ["=ref", "=source", "=payment_id"]
-    ordering = ["-pk"]
 
 
 @admin.register(BillingProfile)
@@ -196,4 +196,3 @@ class PayoutAdmin(ReadOnlyAdmin):
     list_display = ["created_at", "account", "amount", "week_date", "status", "reason"]
     list_filter = ["status", "currency"]
     list_select_related = ["account"]
-    ordering = ["-pk"]

@@ -20,7 +20,7 @@ from billing.ledger import (
     retry_conflicts,
     whole_cents,
 )
-from billing.models import Account, Hold, Meter, Transfer
+from billing.models import Account, Hold, Meter, Transfer, Wallet
 from billing.services.wallets import find_wallet, lock_wallet, require_free
 from money import fee_of
 
@@ -112,9 +112,7 @@ def place_hold(
     claim = claim_key(verb="place_hold", key=key, content=content)
     if not claim.is_new:
         return hold_of(hold_id=claim.result)
-    wallet = find_wallet(user_id=user_id, currency=str(amount.currency))
-    wallet = lock_wallet(wallet)
-    require_free(wallet, _positive(amount))
+    wallet = _lock_wallet_with(amount, user_id=user_id)
     if Hold.objects.filter(reference=reference).exists():
         raise ReferenceTaken
     nothing = amount * 0
@@ -131,6 +129,13 @@ def place_hold(
     post([entry], key=f"place_hold:{key}", at=at, reference=reference)
     claim.settle(hold.pk)
     return info_of(hold)
+
+
+def _lock_wallet_with(amount: Money, *, user_id: int) -> Wallet:
+    wallet = find_wallet(user_id=user_id, currency=str(amount.currency))
+    wallet = lock_wallet(wallet)
+    require_free(wallet, _positive(amount))
+    return wallet
 
 
 @retry_conflicts

@@ -95,10 +95,8 @@ def start_meter(
     key: str,
 ) -> MeterInfo:
     """
-    Start a rate that runs out of the hold, from `started_at` up to `ends_at`.
-
-    Times are cut to whole seconds. The house keeps `fee_rate` of every charge,
-    `payee` gets the rest.
+    Start a rate that runs out of the hold, from `started_at` up to `ends_at`, both cut
+    to whole seconds. The house keeps `fee_rate` of each charge, `payee` gets the rest.
 
     :raises HoldEnded: if the hold has ended, or fell due before the start
     :raises HoldTooSmall: if the hold cannot cover the meter until `ends_at`
@@ -119,6 +117,12 @@ def start_meter(
     if not claim.is_new:
         return meter_of(meter_id=claim.result)
     hold = _lock_hold_for_start(hold_id, rate=rate, at=started_at)
+    meter = _run(hold, payee=payee, terms=terms)
+    claim.settle(meter.pk)
+    return info_of(meter)
+
+
+def _run(hold: Hold, *, payee: str, terms: dict[str, Any]) -> Meter:
     meter = Meter(
         hold=hold,
         payee=open_account(Account.Kind.PAYABLE, hold.currency, payee),
@@ -132,8 +136,7 @@ def start_meter(
     # A tick only looks the house's account up, so it has to be there.
     open_account(Account.Kind.FEES, hold.currency)
     meter.save(force_insert=True)
-    claim.settle(meter.pk)
-    return info_of(meter)
+    return meter
 
 
 def _lock_hold_for_start(hold_id: int, *, rate: Money, at: datetime) -> Hold:

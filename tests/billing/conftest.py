@@ -12,8 +12,10 @@ from django.db import transaction
 from djmoney.money import Money
 
 from billing import ledger
-from billing.models import Account, Transfer, Wallet
+from billing.models import Account, TopUp, Transfer, Wallet
 from billing.services import check_books, open_wallet, place_hold, start_meter
+from tests.billing.top_up_steps import FILLED, confirm_url
+from tests.billing.top_up_steps import URL as TOP_UP
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
 HOUR = 3600
@@ -128,3 +130,20 @@ def broken_books():
     """
     Spare a test that breaks the books on purpose from being checked.
     """
+
+
+@pytest.fixture
+def eur(renter):
+    return Wallet.objects.get(user=renter, currency="EUR")
+
+
+@pytest.fixture
+def draft(renter_client, eur):
+    renter_client.post(TOP_UP, FILLED)
+    return TopUp.objects.get()
+
+
+@pytest.fixture
+def pending(renter_client, draft):
+    renter_client.post(confirm_url(draft))
+    return TopUp.objects.get()

@@ -39,7 +39,7 @@ from tests.billing.conftest import (
     usd,
 )
 from tests.billing.test_auto_top_up import keep_card, order
-from tests.billing.test_top_up import page_text
+from tests.billing.top_up_steps import page_text
 
 
 def test_m9_stale_update_does_not_reopen_what_is_closed(wallet):

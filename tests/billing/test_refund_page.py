@@ -13,7 +13,7 @@ from billing.services import place_hold
 from billing.views import refunds as views
 from tests.billing import provider
 from tests.billing.conftest import NOON, balance, usd
-from tests.billing.test_top_up import page_text
+from tests.billing.top_up_steps import page_text
 
 
 @pytest.fixture

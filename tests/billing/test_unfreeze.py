@@ -14,7 +14,7 @@ from billing.services.wallets import NoSuchWallet
 from tests.billing import provider
 from tests.billing.conftest import NOON, balance, balance_of, usd
 from tests.billing.test_disputes import CLOSED, CREATED, spend
-from tests.billing.test_top_up import page_text
+from tests.billing.top_up_steps import page_text
 
 PAGE = "/staff/disputes/"
 

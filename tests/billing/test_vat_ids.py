@@ -15,7 +15,7 @@ from billing.tax import IdStatus
 from tests.billing import provider
 from tests.billing.conftest import NOON, make_wallet
 from tests.billing.stub_server import stub_server
-from tests.billing.test_top_up import BUSINESS, FILLED, URL, confirm_url, page_text
+from tests.billing.top_up_steps import BUSINESS, FILLED, URL, confirm_url, page_text
 
 NUMBER = "FR61954506077"
 VALID = (200, {"isValid": True, "userError": "VALID"})

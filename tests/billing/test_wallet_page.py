@@ -22,7 +22,7 @@ from billing.services.reconciliation import reconcile
 from billing.services.statements import statement_of
 from tests.billing import provider
 from tests.billing.conftest import SUPPLIER, pay, usd
-from tests.billing.test_top_up import page_text
+from tests.billing.top_up_steps import page_text
 
 SEPTEMBER = datetime(2026, 9, 1, tzinfo=UTC)
 OCTOBER = datetime(2026, 10, 1, tzinfo=UTC)
