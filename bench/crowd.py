@@ -28,8 +28,8 @@ SELECT 'crowd-' || n, 'Crowd ' || n, false, true FROM generate_series(1, %(count
 # Every GPU, region and supplier in turn, as many as are asked for.
 CROWD = """
 INSERT INTO catalog_offer (supplier_id, gpu_id, region_id, gpus_per_node, nodes,
-    free_nodes, is_listed, listed_at)
-SELECT supplier.id, gpu.id, region.id, 1, 4, (supplier.id + gpu.id) %% 5, true,
+    free_nodes, leaving_nodes, is_listed, listed_at)
+SELECT supplier.id, gpu.id, region.id, 1, 4, (supplier.id + gpu.id) %% 5, 0, true,
     %(at)s - interval '120 days'
 FROM catalog_supplier AS supplier
 CROSS JOIN catalog_region AS region CROSS JOIN catalog_gpumodel AS gpu

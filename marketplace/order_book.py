@@ -26,6 +26,7 @@ from workspaces.models import Workspace
 from workspaces.queueing import ranked
 
 CENT = Decimal("0.01")
+LEVELS_SHOWN = 40
 
 
 @dataclass
@@ -88,6 +89,17 @@ class OrderBook:
     @property
     def nodes(self) -> int:
         return sum(level.nodes for level in self.levels)
+
+    @property
+    def cheapest_levels(self) -> list[Level]:
+        return self.levels[:LEVELS_SHOWN]
+
+    @property
+    def nodes_beyond(self) -> int:
+        """
+        Return how many nodes are asked above the levels that a page lists.
+        """
+        return sum(level.nodes for level in self.levels[LEVELS_SHOWN:])
 
 
 def order_book_of(

@@ -172,3 +172,14 @@ def test_keeps_to_a_region_and_a_size(make_funded, offer):
     assert {level.region.slug for level in book.levels} == {"eu-central-frankfurt"}
     assert book.waiting == 0
     assert services.preview_opening(at=NOON)[0].waiting == 1
+
+
+def test_lists_the_cheapest_levels_and_counts_the_rest(offer, monkeypatch):
+    monkeypatch.setattr("marketplace.order_book.LEVELS_SHOWN", 0)
+
+    book = order_book_of(
+        gpu_id=offer.gpu_id, at=NOON, gpus=1, region="eu-central-frankfurt"
+    )
+
+    assert book.cheapest_levels == []
+    assert book.nodes == book.nodes_beyond >= 12
