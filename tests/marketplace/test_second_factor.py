@@ -8,9 +8,12 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal import auth as totp
 from django.core.cache import cache
+from django.urls import reverse
 
+from billing.models import BankAccount
 from marketplace.models import Launch
 from tests.conftest import PASSWORD
+from tests.marketplace.supplier_fixtures import company, owner  # noqa: F401
 
 pytestmark = pytest.mark.django_db
 
@@ -114,3 +117,29 @@ def test_an_older_key_still_opens_what_it_sealed(staff, settings):
     settings.SECRET_KEY = "another key, at least fifty characters long, really so"
 
     assert get_adapter().decrypt(sealed) == "secret"
+
+
+def test_where_payouts_go_is_changed_with_a_second_factor_alone(client, company, owner):  # noqa: F811
+    page = reverse("marketplace:supplier_bank")
+    typed = {
+        "currency": "EUR",
+        "holder": "Nordlicht AS",
+        "number": "DE89370400440532013000",
+        "bank_code": "",
+    }
+    log_in(client, owner)
+
+    without = client.post(page, typed)
+    secret = set_up_totp(owner)
+    from_before = client.post(page, typed)
+    client.logout()
+    log_in(client, owner)
+    client.post("/account/2fa/authenticate/", {"code": code_of(secret)})
+
+    client.post("/account/reauthenticate/", {"password": PASSWORD})
+
+    assert without.url == "/account/2fa/"
+    assert from_before.url.startswith("/account/2fa/reauthenticate/?next=")
+    assert not BankAccount.objects.exists()
+    assert client.post(page, typed).url == page
+    assert BankAccount.objects.get().holder == "Nordlicht AS"

@@ -20,6 +20,7 @@ from billing import services as billing
 from billing.services import PartyStatement
 from csv_files import Value, csv_lines
 from marketplace.models import SupplierMember
+from marketplace.second_factor import second_factor_only
 from marketplace.suppliers.companies import change_bank_account, party_of
 from marketplace.suppliers.desk import fee_example
 from marketplace.suppliers.forms import BankForm
@@ -71,6 +72,7 @@ def statement_csv(request: HttpRequest, member: SupplierMember) -> HttpResponseB
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @owner_only
+@second_factor_only
 def bank(request: HttpRequest, member: SupplierMember) -> HttpResponse:
     response: HttpResponse = _bank(request, member=member)
     return response
