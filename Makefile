@@ -19,7 +19,7 @@ help:
 	@echo 'make run PORT=9000 … on this port, instead of the first free one from 8000 on'
 	@echo 'make run FRESH=1   … after throwing away the data of earlier runs'
 	@echo 'make test          run all tests on a PostgreSQL, a Valkey and a Chromium of their own'
-	@echo 'make simulate      play 5000 seeds of the market against the model of its money'
+	@echo 'make simulate      play 5000 seeds of the market and its money against a small model'
 	@echo 'make bench         measure the tick against its references, the catalog with 10,000 offers, and the matching'
 	@echo 'make lint          check style, types, dependency directions, templates and settings'
 	@echo 'make messages      collect the texts to translate into locale/*/LC_MESSAGES/django.po'
@@ -37,7 +37,7 @@ test:
 
 simulate:
 	@$(INSTALL) requirements-dev.txt
-	SIMULATOR_SEEDS=$${SIMULATOR_SEEDS:-5000} $(BIN)/pytest -n 2 -q tests/billing/simulator
+	SIMULATOR_SEEDS=$${SIMULATOR_SEEDS:-5000} $(BIN)/pytest -n 2 -q tests/simulator
 
 bench:
 	@$(INSTALL) requirements-dev.txt

@@ -1,0 +1,237 @@
+"""
+What every seed starts from, made once for many: people with money, and what is offered.
+"""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from fractions import Fraction
+
+from django.contrib.auth import get_user_model
+from django.db import connection
+from djmoney.money import Money
+
+from billing.gateways import sandbox
+from billing.models import BankAccount, SandboxDelivery, SandboxPayment, Wallet
+from billing.services.events import process_due, store_event
+from billing.services.profiles import save_profile
+from billing.services.rates import load_rates
+from billing.services.top_ups import confirm_top_up, start_top_up
+from catalog.models import (
+    BaseModel,
+    GpuModel,
+    Image,
+    Listing,
+    Offer,
+    OfferPrice,
+    Region,
+    StoragePlan,
+    Supplier,
+)
+from tests.billing.conftest import SUPPLIER, make_wallet
+from tests.catalog_copy import put_catalog
+from tests.simulator import market
+from tests.simulator.units import DAY, moment
+from workspaces.services import WantedWorkspace
+
+START = int(datetime(2026, 10, 20, 7, tzinfo=UTC).timestamp())
+# Dollars for a euro, from which day on.
+EUROS = [("2026-10-19", "1.25"), ("2026-10-22", "1.3"), ("2026-10-25", "1.2345")]
+SUPPLIERS = {"supplier:plain": "plain", "supplier:fancy": "fancy"}
+# payee, GPU, GPUs, region, nodes, ask, currency
+OFFERED = [
+    ("supplier:plain", 0, 1, "north", 3, 1_000_000, "USD"),
+    ("supplier:fancy", 0, 1, "south", 1, 800_000, "EUR"),
+    ("supplier:plain", 0, 2, "north", 2, 900_000, "USD"),
+    ("supplier:fancy", 1, 1, "south", 1, 950_000, "USD"),
+]
+
+
+@dataclass
+class Stage:
+    users: dict
+    wallets: list
+    # Those top-ups are paid.
+    top_ups: list
+    staff: object
+    gpus: list
+    regions: dict
+    suppliers: dict
+    wanted: WantedWorkspace
+    offers: list
+
+    def gpu(self, pk):
+        return next(gpu for gpu in self.gpus if gpu.pk == pk)
+
+    def euro_on(self, at):
+        day = f"{moment(at):%Y-%m-%d}"
+        return Fraction([rate for since, rate in EUROS if since <= day][-1])
+
+    def fresh_offers(self):
+        """
+        Return twins of the offers, for one seed to change.
+        """
+        return [market.Offer(**offer) for offer in self.offers]
+
+
+def set_stage():
+    with connection.cursor() as cursor:
+        # The planner takes the one question of all rules for a long one.
+        cursor.execute("SET LOCAL jit = off")
+    put_catalog(at=moment(START - 10 * DAY))
+    head = "CURRENCY,CURRENCY_DENOM,TIME_PERIOD,OBS_VALUE"
+    load_rates(lines=[head, *(f"USD,EUR,{day},{rate}" for day, rate in EUROS)])
+    wallets = [_customer(0, "DE"), _customer(1, "US")]
+    for party in (SUPPLIER, *SUPPLIERS):
+        BankAccount.objects.create(
+            party=party, currency="USD", holder="EverXCloud", number="DE75"
+        )
+    people = get_user_model().objects
+    gpus = [_gpu(number) for number in range(2)]
+    stage = Stage(
+        users={wallet.user_id: wallet.user for wallet in wallets},
+        wallets=wallets,
+        top_ups=[_top_up(wallet) for wallet in wallets],
+        staff=people.create(email="staff@example.com", is_staff=True),
+        gpus=gpus,
+        regions={slug: _region(slug).pk for slug in ("north", "south")},
+        suppliers={payee: _supplier(slug).pk for payee, slug in SUPPLIERS.items()},
+        wanted=_wanted(gpus[0]),
+        offers=[],
+    )
+    stage.offers = [_offer(stage, *terms) for terms in OFFERED]
+    return stage
+
+
+def _customer(number, country):
+    wallet = make_wallet(f"renter{number}@example.com")
+    save_profile(user_id=wallet.user_id, country=country)
+    return Wallet.objects.select_related("user").get(pk=wallet.pk)
+
+
+def _top_up(wallet):
+    """
+    Pay 200.00 into the wallet.
+    """
+    at = moment(START)
+    quote = start_top_up(
+        user_id=wallet.user_id,
+        net=Money(200, "USD"),
+        email="renter@example.com",
+        language="en",
+        at=at,
+    )
+    top_up = confirm_top_up(top_up_id=quote.pk, at=at)
+    payment = SandboxPayment.objects.get(client_reference=str(top_up.uuid))
+    sandbox.pay(reference=payment.reference, at=at)
+    for row in SandboxDelivery.objects.filter(delivered_at=None).order_by("pk"):
+        _tell(row, at)
+    return top_up
+
+
+def _tell(row, at):
+    content = json.loads(row.body)
+    store_event(
+        provider="sandbox",
+        body=row.body,
+        event_id=content["id"],
+        kind=content["type"],
+        at=at,
+    )
+    process_due(at=at)
+    SandboxDelivery.objects.filter(pk=row.pk).update(delivered_at=at)
+
+
+def _gpu(number):
+    return GpuModel.objects.create(
+        slug=f"gpu-{number}",
+        name=f"GPU {number}",
+        label=f"GPU {number}",
+        vendor="NVIDIA",
+        architecture="Ada Lovelace",
+        memory_gb=80,
+        memory_type="GDDR6X",
+        bandwidth_gbs=1008,
+        tdp_w=450,
+        form_factor="PCIe",
+        nvlink="no",
+        launch_year=2022,
+        source_url="https://example.com/gpu",
+    )
+
+
+def _region(slug):
+    return Region.objects.create(slug=slug, name=slug, city="Oslo", country="NO")
+
+
+def _supplier(slug):
+    return Supplier.objects.create(slug=slug, name=slug, is_verified=True)
+
+
+def _wanted(gpu):
+    return WantedWorkspace(
+        base_model=BaseModel.objects.get(hf_id="meta-llama/Meta-Llama-3.1-8B"),
+        revision="0123456789abcdef0123456789abcdef01234567",
+        method="qlora",
+        sequence_length=2048,
+        micro_batch=1,
+        lora_rank=16,
+        is_checkpointing=True,
+        image=Image.objects.get(slug="unsloth"),
+        gpu=gpu,
+        gpus=1,
+        regions=["north"],
+        hours=1,
+        currency="USD",
+        wanted_limit=None,
+        storage_plan=StoragePlan.objects.get(slug="persistent"),
+        storage_gb=0,
+        kept_days=0,
+        checkpoint_minutes=30,
+        checkpoints_kept=3,
+        kept_at_end="LAST",
+    )
+
+
+def _offer(stage, payee, gpu, gpus, region, nodes, ask, currency):
+    """
+    Let staff list nodes: a supplier alone could not be the first to ask in euros.
+    """
+    at = moment(START)
+    row = Offer.objects.create(
+        supplier_id=stage.suppliers[payee],
+        gpu=stage.gpus[gpu],
+        region_id=stage.regions[region],
+        gpus_per_node=gpus,
+        nodes=nodes,
+        free_nodes=nodes,
+        listed_at=at,
+    )
+    Listing.objects.create(
+        offer=row,
+        cpu_cores=16,
+        ram_gb=64,
+        disk_gb=1000,
+        network_gbps=10,
+        currency=currency,
+    )
+    OfferPrice.objects.create(
+        offer=row,
+        hourly_price=Money(Decimal(ask) / 1_000_000, currency),
+        valid_from=at,
+        confirmed_at=at,
+        created_at=at,
+    )
+    return {
+        "id": row.pk,
+        "payee": payee,
+        "gpu": row.gpu_id,
+        "gpus": gpus,
+        "region": region,
+        "nodes": nodes,
+        "ask": ask,
+        "currency": currency,
+        "listed_at": START,
+        "confirmed_at": START,
+    }

@@ -1,0 +1,207 @@
+"""
+The simulator finds faults that are planted on purpose; a green run then means something.
+
+Without a fault the same seeds are clean, or `test_simulator.py` fails.
+"""
+
+from contextlib import ExitStack
+from unittest import mock
+
+import pytest
+from django.db.models import F
+from django.db.models.functions import Greatest
+
+from billing import ledger, ticks
+from billing.services import ends, holds, meters, payments, refunds, wallets
+from catalog import services as catalog
+from catalog.models import Offer
+from marketplace import matching
+from tests.simulator.playing import is_clean
+from tests.simulator.stage import set_stage
+from tests.simulator.world import plays_market
+from workspaces.services import failing, giving_back, starting, stopping, sweeps
+from workspaces.states import State
+
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.no_cover,  # counting lines would take twice as long
+]
+
+SEEDS_TO_TRY = range(40)
+
+
+def in_tick(right, wrong):
+    assert right in ticks.CHARGE_METERS
+    return mock.patch.object(
+        ticks, "CHARGE_METERS", ticks.CHARGE_METERS.replace(right, wrong)
+    )
+
+
+def in_due(right, wrong):
+    stack = ExitStack()
+    for name in ("COUNT_DUE", "LOCK_DUE_METERS"):
+        sql = getattr(ticks, name)
+        assert right in sql
+        stack.enter_context(mock.patch.object(ticks, name, sql.replace(right, wrong)))
+    return stack
+
+
+def every_key_is_new(*, verb, key, content):
+    row = ledger.UsedKey.objects.create(
+        verb=verb, key=f"{key}:{ledger.UsedKey.objects.count()}", content={}
+    )
+    return ledger.Claim(row, is_new=True)
+
+
+def no_key_is_kept():
+    stack = ExitStack()
+    for module in (holds, meters, ends):
+        stack.enter_context(mock.patch.object(module, "claim_key", every_key_is_new))
+    return stack
+
+
+def frozen_wallets_spend():
+    def require_free(wallet, amount):
+        if wallet.available.balance < amount:
+            raise wallets.InsufficientFunds(
+                needed=amount, free=wallet.available.balance
+            )
+
+    stack = ExitStack()
+    for module in (holds, ends, refunds):
+        stack.enter_context(mock.patch.object(module, "require_free", require_free))
+    return stack
+
+
+def payments_count_twice():
+    right = payments.record_payment
+
+    def record_payment(*, payment_id, **arguments):
+        right(payment_id=payment_id, **arguments)
+        right(payment_id=f"{payment_id}:again", **arguments)
+
+    return mock.patch.object(payments, "record_payment", record_payment)
+
+
+MONEY_FAULTS = {
+    "cents are cut off, not rounded": lambda: in_tick(
+        "div(pace * extract(epoch FROM until - started_at) + period_seconds, divisor)",
+        "div(pace * extract(epoch FROM until - started_at), divisor)",
+    ),
+    "hours are rounded one by one": lambda: in_tick(
+        "div(pace * extract(epoch FROM until - started_at) + period_seconds, divisor)",
+        "(cents_before + div(pace * extract(epoch FROM until - billed_until)"
+        " + period_seconds, divisor))",
+    ),
+    "the fee is cut off": lambda: in_tick(
+        "round(amount * fee_rate, 2)", "trunc(amount * fee_rate, 2)"
+    ),
+    "begun hours are billed in full": lambda: in_tick(
+        "ELSE %(until)s END", "ELSE %(until)s + interval '1 hour' END"
+    ),
+    "ends are forgotten": lambda: in_tick(
+        "CASE WHEN meter.ends_at <= %(at)s THEN meter.ends_at ELSE %(until)s END",
+        "%(until)s",
+    ),
+    "the last hour waits for the next": lambda: in_due(
+        "ends_at <= %(at)s OR billed_until < %(until)s",
+        "billed_until < %(until)s - interval '1 hour'",
+    ),
+    "the hold is not told what was captured": lambda: in_tick(
+        "SET captured = hold.captured + total.amount", "SET captured = hold.captured"
+    ),
+    "no key is kept": no_key_is_kept,
+    "whoever asks gets the money": lambda: mock.patch.object(holds, "require_free"),
+    "a frozen wallet spends": frozen_wallets_spend,
+    "meters may outrun their hold": lambda: mock.patch.object(meters, "_require_cover"),
+    "holds are given back under running meters": lambda: mock.patch.object(
+        holds, "committed_of", lambda hold: hold.amount * 0
+    ),
+    "a payment is credited twice": payments_count_twice,
+}
+
+
+def with_arguments(module, name, **changes):
+    right = getattr(module, name)
+
+    def wrong(*arguments, **named):
+        return right(*arguments, **{**named, **changes})
+
+    return mock.patch.object(module, name, wrong)
+
+
+def one_node_for_two():
+    def take_node(*, offer_id, at):
+        free = Greatest(0, F("free_nodes") - 1)
+        Offer.objects.filter(pk=offer_id).update(free_nodes=free, free_changed_at=at)
+
+    stack = ExitStack()
+    stack.enter_context(mock.patch.object(matching.Lane, "take"))
+    stack.enter_context(mock.patch.object(catalog, "take_node", take_node))
+    return stack
+
+
+def last_in_the_queue():
+    right = stopping.record_move
+
+    def record_move(workspace, to, *, at, **changes):
+        if to == State.QUEUED:
+            changes["funded_at"] = at
+        return right(workspace, to, at=at, **changes)
+
+    return mock.patch.object(stopping, "record_move", record_move)
+
+
+MARKET_FAULTS = {
+    "a node is let twice": one_node_for_two,
+    "who bids most has no precedence": lambda: mock.patch.object(
+        matching, "_turn", lambda bid: (bid.funded_at, bid.key)
+    ),
+    "asks are not sorted": lambda: mock.patch.object(
+        matching, "sorted", lambda items, key: list(items), create=True
+    ),
+    "a limit is not looked at": lambda: mock.patch.object(
+        matching, "price_of", lambda ask, bid: bid.limit
+    ),
+    "a match keeps what the limit held too much": lambda: mock.patch.object(
+        starting, "release_above", return_value=0
+    ),
+    "a broken hour is billed": lambda: with_arguments(
+        stopping, "switch_meters", is_broken_hour_free=False
+    ),
+    "whoever is interrupted waits behind all others": last_in_the_queue,
+    "after an interruption the limit does not count": lambda: mock.patch.object(
+        stopping, "hold_again", return_value=(0, {})
+    ),
+    "a node that did not start is lost": lambda: mock.patch.object(
+        failing, "free_node"
+    ),
+    "a withdrawn node is let again": lambda: with_arguments(
+        stopping, "free_node", is_withdrawn=False
+    ),
+    "a node is returned twice": lambda: mock.patch.object(
+        giving_back.catalog,
+        "return_node",
+        lambda *, offer_id, at: Offer.objects.filter(pk=offer_id).update(
+            free_nodes=F("nodes")
+        ),
+    ),
+    "what a disputed wallet pays for runs on": lambda: mock.patch.object(
+        sweeps.billing, "references_to_stop", return_value=[]
+    ),
+}
+FAULTS = MONEY_FAULTS | MARKET_FAULTS
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_finds(fault):
+    stage = set_stage()
+
+    seeds = [
+        seed for seed in SEEDS_TO_TRY if plays_market(seed) == (fault in MARKET_FAULTS)
+    ]
+
+    with FAULTS[fault]():
+        is_found = any(not is_clean(seed, stage) for seed in seeds)
+
+    assert is_found, f"{len(seeds)} seeds did not notice."

@@ -1,0 +1,28 @@
+"""
+Weeks of the market from one seed each; a failing one is printed with its steps.
+
+``SIMULATOR_SEEDS=5000 pytest tests/simulator`` plays more, and
+``SIMULATOR_FIRST=4711 SIMULATOR_SEEDS=1`` plays one again.
+"""
+
+import os
+
+import pytest
+
+from tests.simulator.playing import play
+from tests.simulator.stage import set_stage
+
+FIRST = int(os.environ.get("SIMULATOR_FIRST", "0"))
+SEEDS = int(os.environ.get("SIMULATOR_SEEDS", "200"))
+SEEDS_TOGETHER = 10
+
+# Counting lines would take twice as long.
+pytestmark = [pytest.mark.django_db, pytest.mark.no_cover]
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + SEEDS, SEEDS_TOGETHER))
+def test_market_keeps_its_books(first):
+    stage = set_stage()
+
+    for seed in range(first, min(first + SEEDS_TOGETHER, FIRST + SEEDS)):
+        play(seed, stage)
