@@ -70,7 +70,8 @@ def answer_of(
     return LimitAnswer(
         limit=wanted.limit,
         below=sum(nodes for price, nodes in prices if price <= bid.limit),
-        before=sum(bool(rival.regions & bid.regions) for rival in rivals),
+        # Without a region they all are rivals, also where nothing is asked now.
+        before=sum(wanted.region in {"", *rival.regions} for rival in rivals),
         is_played=is_played,
         price=Money(price_of(found, bid), bid.currency) if found else None,
         place=place,

@@ -150,6 +150,11 @@ def test_plays_through_who_comes_before(make_funded, client, offer):
     assert "Nobody comes before you." in high
     assert "you would get a node in EU Central · Frankfurt at $0.33" in high
 
+    type(offer).objects.update(free_nodes=0)
+    gone = words(client.get(PATH, {"limit": "0.40", "hours": "8"}))
+    assert "0 nodes are asked at or below $0.40." in gone
+    assert "1 request comes before you" in gone
+
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
