@@ -2,16 +2,18 @@
 What a page says about an ask in every row of a long table, without a template each.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timezone import get_current_timezone
 from django.utils.translation import get_language, gettext, ngettext, pgettext
 
 import formats
 from catalog.asks import Ask
+from catalog.names import region_city
 
 register = template.Library()
 
@@ -67,6 +69,45 @@ def asked(ask: Ask) -> SafeString:
         free_badge(ask),
         as_of(ask),
     )
+
+
+@register.filter
+def places(asks: Sequence[Ask]) -> SafeString:
+    """
+    Return where a GPU can be had, by whom, and where few are left: a line each.
+    """
+    return format_html_join(
+        "",
+        "<small>{}, {}{}</small>",
+        (
+            (_place(ask, asks), as_of(ask), _badge_of_few(ask) if ask.is_few else "")
+            for ask in asks
+        ),
+    )
+
+
+@register.filter
+def places_with_stock(asks: Sequence[Ask]) -> SafeString:
+    """
+    Return where a GPU can be had, how many are free, and by whom: a line each.
+    """
+    return format_html_join(
+        "",
+        "<div>{} {} <small>{}</small></div>",
+        ((_place(ask, asks), free_badge(ask), as_of(ask)) for ask in asks),
+    )
+
+
+def _place(ask: Ask, asks: Sequence[Ask]) -> str:
+    """
+    Return the city of an ask, with its price where there are several.
+    """
+    city = region_city(ask.region)
+    return f"{city} {formats.rate(ask.rate, _language())}" if len(asks) > 1 else city
+
+
+def _badge_of_few(ask: Ask) -> SafeString:
+    return format_html(" {}", free_badge(ask))
 
 
 @register.filter
