@@ -55,6 +55,17 @@ urlpatterns = [
         sandbox.fail_later,
         name="sandbox_fail_later",
     ),
+    path("sandbox/<slug:reference>/dispute/", sandbox.dispute, name="sandbox_dispute"),
+    path(
+        "sandbox/<slug:reference>/dispute/won/",
+        sandbox.win_dispute,
+        name="sandbox_dispute_won",
+    ),
+    path(
+        "sandbox/<slug:reference>/dispute/lost/",
+        sandbox.lose_dispute,
+        name="sandbox_dispute_lost",
+    ),
     path("staff/books/", staff.books, name="books"),
     path("staff/disputes/", freezes.disputes, name="disputes"),
     path(

@@ -43,6 +43,21 @@ def fail_later(request: HttpRequest, reference: str) -> HttpResponse:
     return _act(request, reference, sandbox.pay_later, is_to_fail=True)
 
 
+@require_POST
+def dispute(request: HttpRequest, reference: str) -> HttpResponse:
+    return _act(request, reference, sandbox.dispute)
+
+
+@require_POST
+def win_dispute(request: HttpRequest, reference: str) -> HttpResponse:
+    return _act(request, reference, sandbox.decide_dispute, is_won=True)
+
+
+@require_POST
+def lose_dispute(request: HttpRequest, reference: str) -> HttpResponse:
+    return _act(request, reference, sandbox.decide_dispute, is_won=False)
+
+
 def _act(
     request: HttpRequest,
     reference: str,

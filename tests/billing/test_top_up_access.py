@@ -28,7 +28,8 @@ def test_top_up_of_somebody_else_does_not_exist(stranger_client, pending, name):
 @pytest.mark.parametrize(
     "name",
     ["sandbox_pay", "sandbox_pay_now", "sandbox_decline", "sandbox_pay_later",
-     "sandbox_fail_later"],
+     "sandbox_fail_later", "sandbox_dispute", "sandbox_dispute_won",
+     "sandbox_dispute_lost"],
 )  # fmt: skip
 def test_sandbox_payment_of_somebody_else_does_not_exist(
     stranger_client, client, pending, name
@@ -43,8 +44,9 @@ def test_sandbox_payment_of_somebody_else_does_not_exist(
 
 @pytest.mark.parametrize(
     "name",
-    ["sandbox_pay_now", "sandbox_decline", "sandbox_pay_later", "sandbox_fail_later"],
-)
+    ["sandbox_pay_now", "sandbox_decline", "sandbox_pay_later", "sandbox_fail_later",
+     "sandbox_dispute", "sandbox_dispute_won", "sandbox_dispute_lost"],
+)  # fmt: skip
 def test_sandbox_verbs_are_post_only(renter_client, pending, name):
     assert renter_client.get(sandbox_url(pending, name)).status_code == 405
     assert SandboxPayment.objects.get().state == SandboxPayment.State.OPEN
