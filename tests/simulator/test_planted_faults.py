@@ -197,11 +197,11 @@ FAULTS = MONEY_FAULTS | MARKET_FAULTS
 def test_finds(fault):
     stage = set_stage()
 
-    seeds = [
-        seed for seed in SEEDS_TO_TRY if plays_market(seed) == (fault in MARKET_FAULTS)
-    ]
+    # Those first that are about what is broken.
+    is_market = fault in MARKET_FAULTS
+    seeds = sorted(SEEDS_TO_TRY, key=lambda seed: plays_market(seed) != is_market)
 
     with FAULTS[fault]():
         is_found = any(not is_clean(seed, stage) for seed in seeds)
 
-    assert is_found, f"{len(seeds)} seeds did not notice."
+    assert is_found, "No seed noticed."
