@@ -99,8 +99,13 @@ def percent(value: Decimal | float, language: str, places: int | None = None) ->
 def billions(value: Decimal | float, language: str) -> str:
     """
     Write a count of parameters, given in billions, with one decimal at most.
+
+    Counts are rounded down to whole billions, so none of them stands for some.
     """
-    return BILLIONS[_known(language)].format(_at_most_one_decimal(value, language))
+    pattern = BILLIONS[_known(language)]
+    if not value:
+        return pattern.replace("≈", "<").format(1)
+    return pattern.format(_at_most_one_decimal(value, language))
 
 
 def gigabytes(value: Decimal | float, language: str, places: int | None = None) -> str:

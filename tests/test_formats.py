@@ -134,6 +134,7 @@ def test_percent_with_fixed_places():
         ("7", "≈ 7B", "≈ 7~mil~M", "≈ 7B"),
         ("1.54", "≈ 1.5B", "≈ 1,5~mil~M", "≈ 1,5B"),
         ("8.03", "≈ 8B", "≈ 8~mil~M", "≈ 8B"),
+        ("0", "< 1B", "< 1~mil~M", "< 1B"),
     ),
 )
 def test_billions(value, language, written):
