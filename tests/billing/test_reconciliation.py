@@ -90,8 +90,11 @@ def test_books_the_fee_of_a_payment_once(paid):
     assert balance_of("WRITE_OFFS") == Decimal("-2.04")
     # The provider has 119.00 less its fee for us.
     assert balance_of("CLEARING", "sandbox") == Decimal("-116.96")
-    assert ProviderMovement.objects.get().booked_at == NIGHT
-    assert Reconciliation.objects.get().until_at == NIGHT
+    movement, run = ProviderMovement.objects.get(), Reconciliation.objects.get()
+    assert movement.booked_at == run.until_at == NIGHT
+    assert str(movement) == f"charge {movement.ref}"
+    assert str(run) == f"sandbox {NIGHT}"
+    assert str(SandboxMovement.objects.get()) == f"charge {paid.charge_id}"
 
 
 def test_refund_and_won_dispute_are_in_both_books(paid):

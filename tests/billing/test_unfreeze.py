@@ -10,7 +10,7 @@ from post_office.models import Email
 
 from billing.models import Dispute, Transfer, Wallet, WalletEvent
 from billing.services.freezes import DebtLeft, DisputeOpen, let_go
-from billing.services.wallets import NoSuchWallet
+from billing.services.wallets import NoSuchWallet, freeze_wallet
 from tests.billing import provider
 from tests.billing.conftest import NOON, balance, balance_of, usd
 from tests.billing.test_disputes import CLOSED, CREATED, spend
@@ -145,6 +145,18 @@ def test_wallet_let_go_twice_is_let_go_once(staff, staff_client, lost):
     assert staff_client.get(url_of(lost)).status_code == 404
     with pytest.raises(NoSuchWallet):
         let_go(wallet_id=0, actor_id=staff.pk, reason="x", writes_off=False, at=NOON)
+
+
+def test_wallet_frozen_without_a_dispute_is_let_go_without_a_mail(top_up, staff):
+    wallet = top_up.wallet
+    freeze_wallet(user_id=wallet.user_id, currency="USD", at=NOON)
+    mails = Email.objects.count()
+
+    release(wallet, staff)
+
+    assert not is_frozen(wallet)
+    assert Email.objects.count() == mails
+    assert str(WalletEvent.objects.get()) == "LET_GO Paid by bank transfer"
 
 
 def test_lost_dispute_that_staff_settled_does_not_hold_the_next_one(lost, staff):

@@ -130,7 +130,7 @@ def test_statement_page(renter_client, month):
     assert "Balance at the start $100.00" in page
     assert "Out -$7.88" in page
     assert "Balance at the end $112.12" in page
-    assert "Workspace 5f0e7a80" in page
+    assert "Workspace 5F0E7A" in page
 
 
 def test_month_is_the_readers(renter_client, renter, usd_wallet):
