@@ -25,11 +25,11 @@ class Renters:
         gpu = self.random.choice(self.stage.gpus[:1] * 2 + self.stage.gpus)
         return Terms(
             gpu=gpu.pk,
-            gpus=self.random.choice([1, 1, 2]),
+            gpus=self.random.choice([1, 1, 1, 2]),
             regions=frozenset(
-                self.random.choice([["north"], ["south"], ["north", "south"]])
+                self.random.choice([["north"], ["south"], *[["north", "south"]] * 2])
             ),
-            seconds=self.random.choice([1, 2, 8, 24, 60]) * HOUR,
+            seconds=self.random.choice([1, 2, 8, 8, 24, 60]) * HOUR,
             limit=self.random.choice(LIMITS),
             euro=self.stage.euro_on(self.at),
             storage=STORAGE_PACE * gb,

@@ -41,9 +41,9 @@ EUROS = [("2026-10-19", "1.25"), ("2026-10-22", "1.3"), ("2026-10-25", "1.2345")
 SUPPLIERS = {"supplier:plain": "plain", "supplier:fancy": "fancy"}
 # payee, GPU, GPUs, region, nodes, ask, currency
 OFFERED = [
-    ("supplier:plain", 0, 1, "north", 3, 1_000_000, "USD"),
+    ("supplier:plain", 0, 1, "north", 2, 1_000_000, "USD"),
     ("supplier:fancy", 0, 1, "south", 1, 800_000, "EUR"),
-    ("supplier:plain", 0, 2, "north", 2, 900_000, "USD"),
+    ("supplier:plain", 0, 2, "north", 1, 900_000, "USD"),
     ("supplier:fancy", 1, 1, "south", 1, 950_000, "USD"),
 ]
 

@@ -5,6 +5,8 @@ Without a fault the same seeds are clean, or `test_simulator.py` fails.
 """
 
 from contextlib import ExitStack
+from dataclasses import replace
+from decimal import Decimal
 from unittest import mock
 
 import pytest
@@ -15,7 +17,7 @@ from billing import ledger, ticks
 from billing.services import ends, holds, meters, payments, refunds, wallets
 from catalog import services as catalog
 from catalog.models import Offer
-from marketplace import matching
+from marketplace import book, matching
 from tests.simulator.playing import is_clean
 from tests.simulator.stage import set_stage
 from tests.simulator.world import plays_market
@@ -141,6 +143,15 @@ def one_node_for_two():
     return stack
 
 
+def no_limits():
+    right = book.bids_of
+
+    def bids_of(**which):
+        return [replace(bid, limit=Decimal("Infinity")) for bid in right(**which)]
+
+    return mock.patch.object(book, "bids_of", bids_of)
+
+
 def last_in_the_queue():
     right = stopping.record_move
 
@@ -160,9 +171,7 @@ MARKET_FAULTS = {
     "asks are not sorted": lambda: mock.patch.object(
         matching, "sorted", lambda items, key: list(items), create=True
     ),
-    "a limit is not looked at": lambda: mock.patch.object(
-        matching, "price_of", lambda ask, bid: bid.limit
-    ),
+    "a limit is not looked at": no_limits,
     "a match keeps what the limit held too much": lambda: mock.patch.object(
         starting, "release_above", return_value=0
     ),

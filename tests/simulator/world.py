@@ -74,6 +74,8 @@ MARKET = {
 }
 # What a seed may leave out, or do more often.
 FACTORS = [0, 1, 1, 3]
+# So many ask before anything else happens, for nodes that do not suffice.
+WAIT_FOR_THE_OPENING = 5
 ALWAYS = {
     "wait",
     "deliver",
@@ -122,13 +124,17 @@ class World(Calls, People, Rentals, Renters, Suppliers, Machines, Comparing):
         self.at += self.random.randint(1, 120)
         answer = None
         while answer is None:
-            (name,) = self.random.choices(
-                [*self.weights], weights=[*self.weights.values()]
-            )
+            name = self.draw_deed()
             self.log.append(f"{moment(self.at):%m-%d %H:%M:%S} {name}")
             answer = getattr(self, name)()
             self.log.append(f"  {answer}")
         self.compare()
+
+    def draw_deed(self):
+        if plays_market(self.seed) and len(self.log) < 2 * WAIT_FOR_THE_OPENING:
+            return "ask"
+        names, weights = [*self.weights], [*self.weights.values()]
+        return self.random.choices(names, weights)[0]
 
     def close(self):
         """
