@@ -104,6 +104,8 @@ class Calls:
                 with dying(statements):
                     task()
             except Killed:
+                # What was not within a transaction died alone, not with the test's.
+                transaction.set_rollback(False)
                 self.log.append(f"  killed after {statements - 1} statements")
         for _ in range(2 if fate == "twice" else 1):
             task()

@@ -60,6 +60,8 @@ def play(seed, stage, steps=STEPS):
         done = "\n".join([*world.log, *world.errors])
         raise AssertionError(f"Seed {seed} broke:\n{done}") from error
     finally:
+        # A statement that failed must not hide what it was.
+        transaction.set_rollback(False)
         transaction.savepoint_rollback(before)
     return world
 
