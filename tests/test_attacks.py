@@ -95,6 +95,10 @@ def test_no_page_runs_what_people_wrote(who, addresses, clients):
     seen = 0
 
     for name, path in addresses.items():
+        # Staff only look at what the renter, who owns most of it, cannot see.
+        is_shown = who == "renter" or ACCESS[name].renter != 200
+        if not is_shown or getattr(ACCESS[name], who) != 200:
+            continue
         answer = clients[who].get(path)
         if answer.headers["Content-Type"].startswith("text/html"):
             page = answer.content.decode()
