@@ -286,9 +286,12 @@ def test_the_page_asks_the_database_the_same_few_questions(
 ):
     bill_due(at=NOON + 39 * HOUR)
     time_machine.move_to(NOON + 39 * HOUR, tick=False)
+    page = f"{running.get_absolute_url()}?all=1"
+    # After so long the session is renewed, once.
+    renter_client.get(page)
 
     with django_assert_max_num_queries(10):
-        renter_client.get(f"{running.get_absolute_url()}?all=1")
+        renter_client.get(page)
 
 
 def test_the_list_asks_the_same_for_many(
