@@ -37,7 +37,7 @@ test:
 
 simulate:
 	@$(INSTALL) requirements-dev.txt
-	SIMULATOR_SEEDS=$${SIMULATOR_SEEDS:-5000} $(BIN)/pytest -n 2 -q tests/simulator
+	SIMULATOR_SEEDS=$${SIMULATOR_SEEDS:-5000} SIMULATOR_STEPS=$${SIMULATOR_STEPS:-28} $(BIN)/pytest -n 2 -q tests/simulator
 
 bench:
 	@$(INSTALL) requirements-dev.txt

@@ -1,8 +1,8 @@
 """
 Weeks of the market from one seed each; a failing one is printed with its steps.
 
-``SIMULATOR_SEEDS=5000 pytest tests/simulator`` plays more, and
-``SIMULATOR_FIRST=4711 SIMULATOR_SEEDS=1`` plays one again.
+``make simulate`` plays more seeds, and longer; ``SIMULATOR_FIRST=4711
+SIMULATOR_SEEDS=1 SIMULATOR_STEPS=28 pytest tests/simulator`` plays one again.
 """
 
 import os
@@ -14,6 +14,8 @@ from tests.simulator.stage import set_stage
 
 FIRST = int(os.environ.get("SIMULATOR_FIRST", "0"))
 SEEDS = int(os.environ.get("SIMULATOR_SEEDS", "200"))
+# Of the steps that a seed has in playing.py, for the time that all tests may take.
+STEPS = int(os.environ.get("SIMULATOR_STEPS", "20"))
 SEEDS_TOGETHER = 10
 
 # Counting lines would take twice as long.
@@ -25,4 +27,4 @@ def test_market_keeps_its_books(first):
     stage = set_stage()
 
     for seed in range(first, min(first + SEEDS_TOGETHER, FIRST + SEEDS)):
-        play(seed, stage)
+        play(seed, stage, STEPS)
