@@ -144,7 +144,10 @@ def test_says_whose_price_the_windows_are_worked_on_and_how_old_it_is(catalog, c
 
     assert "Worked on GPURento's price of $0.34" in text
     assert "not confirmed since September 1, 2026" in text
-    assert "At the best live ask, $0.33 from EverXCloud as of November 30, 2026, it would cost:" in text
+    assert (
+        "At the best live ask, $0.33 from EverXCloud as of November 30, 2026, it would cost:"
+        in text
+    )
     assert "compute only" in text
 
 
