@@ -16,6 +16,7 @@ from marketplace.models import Launch, User
 OPENS_IN = timedelta(days=12, hours=5)
 APPLICANT = "applicant@corehour.example"
 TENANTS = [f"tenant{number}@corehour.example" for number in range(1, 9)]
+INVENTED_SUPPLIER = "demo-compute"
 CONFIRMED_SUPPLIERS = ("everxcloud", "demo-compute")
 
 
@@ -46,6 +47,7 @@ def _prepare_market(*, at: datetime) -> User:
     billing.load_shipped_rates()
     for supplier in CONFIRMED_SUPPLIERS:
         catalog.confirm_prices_of(supplier_slug=supplier, at=at)
+    catalog.invent_past_prices(supplier_slug=INVENTED_SUPPLIER, at=at)
     _person(RENTER, at=at)
     staff = _person(STAFF, at=at, is_staff=True, is_superuser=True)
     Launch.objects.get_or_create(
