@@ -26,7 +26,7 @@ MOST_HOURS = 2160
 
 SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 # A number above zero, as the form of the planner takes it.
-FIGURE = r"^[1-9]\d{0,4}(\.\d{1,6})?$"
+FIGURE = r"^[1-9][0-9]{0,4}(\.[0-9]{1,6})?$"
 Slug = Annotated[str, Field(pattern=SLUG, max_length=50)]
 Currency: Any = Literal[settings.CURRENCIES]
 GpuSlug = Path(

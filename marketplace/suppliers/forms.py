@@ -302,7 +302,7 @@ class BankForm(forms.Form):
 
     def clean_number(self) -> str:
         number = re.sub(r"[\s-]", "", self.cleaned_data["number"]).upper()
-        is_iban = bool(re.match(r"[A-Z]{2}\d{2}", number))
+        is_iban = bool(re.match(r"[A-Z]{2}[0-9]{2}", number))
         if is_iban:
             try:
                 return str(iban.validate(number))
@@ -318,12 +318,12 @@ class BankForm(forms.Form):
         data: dict[str, Any] = super().clean() or {}
         code = re.sub(r"[\s-]", "", data.get("bank_code", "")).upper()
         data["bank_code"] = code
-        is_iban = bool(re.match(r"[A-Z]{2}\d{2}", data.get("number", "")))
+        is_iban = bool(re.match(r"[A-Z]{2}[0-9]{2}", data.get("number", "")))
         if not code and "number" in data and not is_iban:
             self.add_error(
                 "bank_code", _("An account number without an IBAN needs this.")
             )
-        if code and not (bic.is_valid(code) or re.fullmatch(r"\d{6,9}", code)):
+        if code and not (bic.is_valid(code) or re.fullmatch(r"[0-9]{6,9}", code)):
             self.add_error("bank_code", _("This is no BIC and no sort code."))
         return data
 

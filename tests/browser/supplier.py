@@ -20,7 +20,7 @@ COMPANY = {
     "Address": "Hafenstraße 1, 24103 Kiel",
     "Contact person": "Kim Example",
     "Telephone": "+49 431 123456",
-    "What you would list": "Two RTX 4090 nodes in Paris.",
+    "What you would list": "An RTX 4090 node in Frankfurt.",
 }
 NODE = {
     "Number of nodes": "1",
@@ -55,7 +55,7 @@ class SupplierPerson(Person):
     def lists_a_node(self) -> None:
         self.page.goto("/supplier/nodes/add/")
         self.page.get_by_label("GPU", exact=True).select_option("rtx-4090")
-        self.page.get_by_label("Region").select_option("eu-west-paris")
+        self.page.get_by_label("Region").select_option("eu-central-frankfurt")
         self.fills(NODE)
         self.press("See what you get")
         # 0.30 less 10 %.
