@@ -26,6 +26,8 @@ EU_COUNTRIES = frozenset([
 ])  # fmt: skip
 # Monaco applies French VAT and the Isle of Man British VAT.
 TAXED_AS = {"MC": "FR", "IM": "GB"}
+# The longest number has 14 characters; people type blanks, points and dashes as well.
+LONGEST_TYPED = 40
 
 
 class VatIdInvalid(ValueError):

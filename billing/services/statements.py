@@ -15,7 +15,7 @@ from django.db.models import Case, DecimalField, F, Min, Q, QuerySet, Sum, Value
 from django.utils.translation import gettext_lazy as _
 from djmoney.money import Money
 
-from billing.models import Transfer, Wallet
+from billing.models import Account, Transfer, Wallet
 from billing.services.wallets import find_wallet
 
 LABELS = {
@@ -112,8 +112,9 @@ def latest_lines(*, user_id: int, currency: str, number: int) -> list[Line]:
     """
     wallet = find_wallet(user_id=user_id, currency=currency)
     rows = list(_grouped(wallet, _moves(wallet)).order_by("-at", "-first")[:number])
-    available = wallet.available.balance
-    held = wallet.held.balance
+    accounts = Account.objects.in_bulk([wallet.available_id, wallet.held_id])
+    available = accounts[wallet.available_id].balance
+    held = accounts[wallet.held_id].balance
     for row in rows:
         available -= Money(row["to_available"], currency)
         held -= Money(row["to_held"], currency)

@@ -123,13 +123,12 @@ def _balance(wallet: Wallet) -> WalletBalance:
 
 def find_wallet(*, user_id: int, currency: str) -> Wallet:
     """
-    Return the row of the user's wallet, with its accounts as they are now.
+    Return the row of the user's wallet, without its balances: a lock reads those.
 
     :raises NoSuchWallet: if there is none
     """
     try:
-        wallets = Wallet.objects.select_related("available", "held")
-        return wallets.get(user_id=user_id, currency=currency)
+        return Wallet.objects.get(user_id=user_id, currency=currency)
     except Wallet.DoesNotExist as error:
         raise NoSuchWallet(currency) from error
 

@@ -8,6 +8,7 @@ from djmoney.money import Money
 
 from catalog.models import GpuModel, Offer, OfferPrice, Region, Supplier
 from tests.catalog.pages import text_of
+from tests.conftest import logged_in
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +23,7 @@ def rtx(catalog):
 
 
 @pytest.fixture
-def save(staff_client, rtx):
+def save(staff, rtx):
     """
     Save the offer's form as staff see it, with changes.
     """
@@ -43,7 +44,9 @@ def save(staff_client, rtx):
             **changes,
         }
         data = {name: value for name, value in data.items() if value is not None}
-        return staff_client.post(f"/admin/catalog/offer/{rtx.pk}/change/", data)
+        # Anew each time: the clock of a test may jump further than a session lasts.
+        client = logged_in(staff)
+        return client.post(f"/admin/catalog/offer/{rtx.pk}/change/", data)
 
     return save
 

@@ -3,6 +3,7 @@ from datetime import timedelta
 import pytest
 from django.urls import reverse
 
+from tests.conftest import logged_in
 from tests.workspaces.conftest import (
     HOUR,
     MINUTE,
@@ -170,8 +171,9 @@ def test_staff_refuse_a_start(by_hand, matched, staff_client):
     assert wallet_of(failed.user).available == usd(100)
 
 
-def test_staff_note_an_interruption(running, staff_client, time_machine):
+def test_staff_note_an_interruption(running, staff, time_machine):
     time_machine.move_to(NOON + 90 * MINUTE, tick=False)
+    staff_client = logged_in(staff)
     page = reverse("workspaces:staff_interrupt", args=[running.pk])
     assert staff_client.get(page).status_code == 200
 
