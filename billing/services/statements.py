@@ -15,8 +15,8 @@ from django.db.models import Case, DecimalField, F, Min, Q, QuerySet, Sum, Value
 from django.utils.translation import gettext_lazy as _
 from djmoney.money import Money
 
-from billing.models import Account, Transfer, Wallet
-from billing.services.wallets import find_wallet
+from billing.models import Transfer, Wallet
+from billing.services.wallets import find_wallet, read_wallet
 
 LABELS = {
     Transfer.Kind.TOP_UP: _("Top-up"),
@@ -110,11 +110,10 @@ def latest_lines(*, user_id: int, currency: str, number: int) -> list[Line]:
 
     :raises billing.services.wallets.NoSuchWallet: if the user has none
     """
-    wallet = find_wallet(user_id=user_id, currency=currency)
+    wallet = read_wallet(user_id=user_id, currency=currency)
     rows = list(_grouped(wallet, _moves(wallet)).order_by("-at", "-first")[:number])
-    accounts = Account.objects.in_bulk([wallet.available_id, wallet.held_id])
-    available = accounts[wallet.available_id].balance
-    held = accounts[wallet.held_id].balance
+    available = wallet.available.balance
+    held = wallet.held.balance
     for row in rows:
         available -= Money(row["to_available"], currency)
         held -= Money(row["to_held"], currency)

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from djmoney.money import Money
@@ -127,8 +128,22 @@ def find_wallet(*, user_id: int, currency: str) -> Wallet:
 
     :raises NoSuchWallet: if there is none
     """
+    return _wallet_among(Wallet.objects.all(), user_id=user_id, currency=currency)
+
+
+def read_wallet(*, user_id: int, currency: str) -> Wallet:
+    """
+    Return the user's wallet with its balances, to show them and not to spend them.
+
+    :raises NoSuchWallet: if there is none
+    """
+    wallets = Wallet.objects.select_related("available", "held")
+    return _wallet_among(wallets, user_id=user_id, currency=currency)
+
+
+def _wallet_among(wallets: QuerySet[Wallet], *, user_id: int, currency: str) -> Wallet:
     try:
-        return Wallet.objects.get(user_id=user_id, currency=currency)
+        return wallets.get(user_id=user_id, currency=currency)
     except Wallet.DoesNotExist as error:
         raise NoSuchWallet(currency) from error
 

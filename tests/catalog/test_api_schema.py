@@ -16,6 +16,9 @@ import clock
 from catalog.loading import load_catalog
 from config.wsgi import application
 
+# It walks over what other tests count, and counting takes half its time.
+pytestmark = pytest.mark.no_cover
+
 # How many calls an address gets at random, besides those at every boundary.
 EXAMPLES = 10
 # At a boundary, at random, from the examples; nothing is left behind to go on with.
