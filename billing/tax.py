@@ -15,7 +15,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from djmoney.money import Money
 from stdnum.eu import vat as eu_vat
-from stdnum.exceptions import ValidationError
+from stdnum.exceptions import InvalidLength, ValidationError
 
 from money import quantize, round_half_up
 
@@ -195,6 +195,8 @@ def parse_vat_id(text: str, *, country: str) -> str:
     if not number.startswith(prefix):
         number = prefix + number
     try:
+        if len(number) > LONGEST_TYPED:
+            raise InvalidLength
         return str(eu_vat.validate(number))
     except ValidationError:
         message = _("This is no VAT number of your country. It starts with %s.")

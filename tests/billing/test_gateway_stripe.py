@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from datetime import timedelta
+from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
@@ -31,6 +32,7 @@ from tests.billing.conftest import NOON, balance, make_wallet, usd
 from tests.billing.stub_server import stub_server
 
 KEY = "sk_test_local"
+SERVER = Path(__file__).with_name("localstripe_server.py")
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +52,7 @@ def localstripe_url(tmp_path_factory):
     folder = tmp_path_factory.mktemp("localstripe")
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "localstripe", "--from-scratch", f"--port={port}"],
+            [sys.executable, SERVER, "--from-scratch", f"--port={port}"],
             cwd=folder,
             stdout=log,
             stderr=log,
