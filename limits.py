@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
-from allauth.core.internal.ratelimit import respond_429
+from allauth.core.ratelimit import respond_429
 from django.core.cache import cache
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
