@@ -62,16 +62,17 @@ def comparable(amount: str, currency: str, *, at: datetime) -> ExpressionWrapper
     return ExpressionWrapper(F(amount) * rate, output_field=_AMOUNT)
 
 
-def rates(*, at: datetime) -> dict[str, Decimal]:
+def rates(*, at: datetime, into: str = REFERENCE) -> dict[str, Decimal]:
     """
-    Return what one unit of each currency is in the currency of comparison.
+    Return what one unit of each currency is in another: that of comparison, if none is
+    named.
     """
     rows = Rate.objects.filter(backend__in=_newest_day(at))
     per_base = {BASE: Decimal(1), **dict(rows.values_list("currency", "value"))}
-    if REFERENCE not in per_base:
-        return {REFERENCE: Decimal(1)}
+    if into not in per_base:
+        return {into: Decimal(1)}
     return {
-        code: round_half_up(per_base[REFERENCE] / value, PLACES)
+        code: round_half_up(per_base[into] / value, PLACES)
         for code, value in per_base.items()
     }
 

@@ -2,21 +2,18 @@
 The order book as it stands: offers and requests, read as the records of the rule.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from django.conf import settings
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, Q, QuerySet
 
 from catalog.models import Offer
 from marketplace.matching import Ask, Bid
 from workspaces.models import Workspace
-
-BOOK_CURRENCY = settings.CURRENCIES[0]
-"""What limits in different currencies are ranked in."""
+from workspaces.queueing import BOOK_CURRENCY
 
 BID_COLUMNS = (
     "user_id",
@@ -80,6 +77,14 @@ def bids_of(
     ]
 
 
+def rank_of(limit: Decimal, rates: Mapping[str, Decimal]) -> Decimal:
+    """
+    Return a limit in the book's currency, by the rates into its own currency.
+    """
+    # Without that rate it can take no ask in the book's currency anyway.
+    return limit / rates.get(BOOK_CURRENCY, Decimal(1))
+
+
 def _own_offers() -> ArraySubquery:
     """
     Return the offers of the supplier for which the owner of a request acts.
@@ -99,8 +104,7 @@ def _bid(workspace: Any) -> Bid:
         regions=frozenset(workspace.regions),
         hours=workspace.hours_left,
         limit=workspace.limit_price.amount,
-        # Without that rate it can take no ask in the book's currency anyway.
-        rank=workspace.limit_price.amount / rates.get(BOOK_CURRENCY, Decimal(1)),
+        rank=rank_of(workspace.limit_price.amount, rates),
         currency=workspace.currency,
         rates=rates,
         funded_at=workspace.funded_at,

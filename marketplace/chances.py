@@ -13,9 +13,10 @@ from djmoney.money import Money
 
 from catalog.models import GpuModel, Region
 from catalog.names import region_name
-from marketplace.book import BOOK_CURRENCY, asks_of
+from marketplace.book import asks_of
 from marketplace.suppliers.desk import share_of
 from money import round_half_up
+from workspaces.queueing import BOOK_CURRENCY
 
 MONTH_HOURS = 730
 

@@ -22,11 +22,12 @@ from djmoney.money import Money
 import formats
 from catalog.models import BaseModel, GpuModel, Method, Region
 from catalog.names import region_name
-from marketplace.book import BOOK_CURRENCY, asks_of, bids_of
+from marketplace.book import asks_of, bids_of, rank_of
 from marketplace.chances import NodeChance, Waiting, chances_of
 from marketplace.matching import Bid, match_book
 from money import round_half_up
 from workspaces.models import Workspace
+from workspaces.queueing import BOOK_CURRENCY
 
 FEWEST_RENTERS = 3
 WEEKS_SHOWN = 8
@@ -256,10 +257,10 @@ def _by_week(waiting: Iterable[Waiting], at: datetime) -> Cut:
         monday = _monday(workspace.funded_at)
         group = groups.setdefault(monday, _group_of_week(monday))
         gpu_hours = workspace.gpus * workspace.hours
-        rate = workspace.quote.rates().get(BOOK_CURRENCY, Decimal(1))
+        limit = rank_of(workspace.limit_price.amount, workspace.quote.rates())
         group.requests += 1
         group.gpu_hours += gpu_hours
-        group.money += workspace.limit_price.amount / rate * gpu_hours
+        group.money += limit * gpu_hours
         group.unmet += gpu_hours if str(workspace.pk) in still_unmet else 0
         group.renters.add(workspace.user_id)
     ordered = [groups[monday] for monday in sorted(groups)]

@@ -5,7 +5,7 @@ What a limit would get: nodes asked below it, requests before it, and the outcom
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
+from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
 from djmoney.money import Money
@@ -15,7 +15,6 @@ from catalog.models import Region
 from marketplace import book
 from marketplace.matching import Ask, Bid, match_book, price_of
 from marketplace.order_book import OrderBook
-from money import round_half_up
 from workspaces.models import Workspace
 from workspaces.queueing import ranked
 
@@ -23,6 +22,7 @@ MOST_BEFORE = 2000
 """More requests than that are not played through for a page."""
 
 NOBODY = "~"
+RANK_STEP = Decimal("0.000001")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,13 +84,15 @@ def _rivals(bid: Bid, *, at: datetime) -> list[Bid]:
     Return what comes before a bid, or as much of it as says that it is too much.
     """
     waiting = Workspace.objects.waiting().filter(gpu_id=bid.gpu_id, gpus=bid.gpus)
-    before = ranked(waiting).filter(rank__gte=round_half_up(bid.rank, 6))
-    return book.bids_of(
+    # PostgreSQL divides to fewer digits than Python: what it finds is compared again.
+    least = bid.rank.quantize(RANK_STEP, rounding=ROUND_DOWN)
+    rivals = book.bids_of(
         gpu_ids=[bid.gpu_id],
         at=at,
         before_opening=True,
-        among=before[: MOST_BEFORE + 1],
+        among=ranked(waiting).filter(rank__gte=least)[: MOST_BEFORE + 1],
     )
+    return [rival for rival in rivals if rival.rank >= bid.rank]
 
 
 def _prices(
@@ -118,13 +120,8 @@ def _play(
 
 def _bid(wanted: WantedNode, *, gpu_id: int, regions: list[str], at: datetime) -> Bid:
     currency = str(wanted.limit.currency)
-    known = exchange.rates(at=at)
-    own = known.get(currency)
-    rates = {
-        code: round_half_up(rate / own, exchange.PLACES)
-        for code, rate in known.items()
-        if own
-    }
+    # As a quote would freeze them now, so that equal limits are of equal rank.
+    rates = exchange.rates(at=at, into=currency)
     return Bid(
         key=NOBODY,
         gpu_id=gpu_id,
@@ -132,9 +129,9 @@ def _bid(wanted: WantedNode, *, gpu_id: int, regions: list[str], at: datetime) -
         regions=frozenset([wanted.region] if wanted.region else regions),
         hours=wanted.hours,
         limit=wanted.limit.amount,
-        rank=wanted.limit.amount * (own or Decimal(1)),
+        rank=book.rank_of(wanted.limit.amount, rates),
         currency=currency,
-        rates={**rates, currency: Decimal(1)},
+        rates=rates,
         funded_at=at,
     )
 

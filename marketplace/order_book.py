@@ -19,11 +19,10 @@ from djmoney.money import Money
 from catalog.models import Offer, Region
 from catalog.models.offers import CHEAPEST_FIRST
 from marketplace import curves
-from marketplace.book import BOOK_CURRENCY
 from marketplace.curves import DepthChart, Step
 from marketplace.demand import FEWEST_RENTERS
 from workspaces.models import Workspace
-from workspaces.queueing import ranked
+from workspaces.queueing import BOOK_CURRENCY, ranked
 
 CENT = Decimal("0.01")
 LEVELS_SHOWN = 40

@@ -137,6 +137,11 @@ def test_the_rates_of_a_day_in_the_currency_of_comparison(day_rates, now):
         "USD": Decimal(1),
         "GBP": Decimal("1.3"),
     }
+    assert exchange.rates(at=now, into="GBP") == {
+        "EUR": Decimal("0.9"),
+        "USD": Decimal("0.769231"),
+        "GBP": Decimal(1),
+    }
 
 
 def test_of_every_size_count_the_nodes_of_every_size(make_offer, gpu, now):

@@ -9,6 +9,7 @@ from django.utils.html import strip_tags
 from hypothesis import given
 from hypothesis import strategies as st
 
+from billing.services import load_shipped_rates
 from marketplace import services
 from marketplace.curves import Step, draw
 from marketplace.order_book import LimitGroup, merged, order_book_of
@@ -157,8 +158,35 @@ def test_plays_through_who_comes_before(make_funded, client, offer):
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("currency", ["EUR", "GBP"])
+def test_an_equal_limit_in_another_currency_comes_before(
+    make_funded, renter_client, rich_renter, currency
+):
+    """
+    The rates do not come out even: a euro is 1.0389 dollars and 0.82918 pounds.
+    """
+    load_shipped_rates()
+    pay_in(rich_renter, "100", currency=currency)
+    rich_renter.currency = currency
+    rich_renter.save()
+    make_funded(wanted_limit=Decimal("0.40"), currency=currency)
+
+    same = words(renter_client.get(PATH, {"limit": "0.40", "hours": "8"}))
+    more = words(renter_client.get(PATH, {"limit": "0.41", "hours": "8"}))
+
+    assert "1 request comes before you" in same
+    assert "Nobody comes before you." in more
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize(
-    "query", ["limit=x&hours=8", "limit=1&hours=0", "gpus=x&region=nowhere", "gpus=²"]
+    "query",
+    [
+        "limit=x&hours=8",
+        "limit=1&hours=0",
+        "gpus=x&region=nowhere",
+        "gpus=²",
+    ],
 )
 def test_bears_what_people_type(client, offer, query):
     answer = client.get(f"{PATH}?{query}")
