@@ -1,3 +1,4 @@
+import re
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -18,6 +19,9 @@ from marketplace import depth, examples
 from marketplace.forms import LimitForm
 from marketplace.limit_answers import LimitAnswer, WantedNode, answer_of
 from marketplace.order_book import OrderBook, order_book_of
+
+# Python refuses to read a number of thousands of digits.
+A_SIZE = re.compile("[0-9]{1,4}")
 
 
 @require_safe
@@ -48,7 +52,7 @@ def market_gpu(request: HttpRequest, slug: str) -> HttpResponse:
     book = order_book_of(
         gpu_id=gpu.pk,
         at=at,
-        gpus=int(asked) if asked.isascii() and asked.isdigit() else None,
+        gpus=int(asked) if A_SIZE.fullmatch(asked) else None,
         region=request.GET.get("region", ""),
     )
     form = _form(request, book)

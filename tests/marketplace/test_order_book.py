@@ -186,6 +186,7 @@ def test_an_equal_limit_in_another_currency_comes_before(
         "limit=1&hours=0",
         "gpus=x&region=nowhere",
         "gpus=²",
+        f"gpus={'9' * 5000}",
     ],
 )
 def test_bears_what_people_type(client, offer, query):
