@@ -26,7 +26,7 @@ from tests.conftest import logged_in
 from tests.marketplace.supplier_fixtures import nodes
 from tests.workspaces.conftest import DAY, HOUR, NOON, pay_in, wallet_of
 from workspaces.models import State, Workspace, WorkspaceEvent
-from workspaces.services import provision_due
+from workspaces.services import add_key, provision_due
 
 pytestmark = pytest.mark.django_db
 
@@ -159,6 +159,19 @@ def test_r41_a_file_is_looked_at_and_then_applied_once(listed, verified, owner_c
     assert listed.hourly_price(NOON) == Money("0.31", "USD")
 
 
+def test_matches_again_after_nodes_are_resumed(listed, owner_client, monkeypatch):
+    catalog_services.pause_nodes(offer_id=listed.pk, at=NOON)
+    seen = []
+    monkeypatch.setattr(
+        "marketplace.tasks.match_soon",
+        lambda: seen.append(Offer.objects.get(pk=listed.pk).is_listed),
+    )
+
+    owner_client.post(page("supplier_resume", offer_id=listed.pk))
+
+    assert seen == [True]
+
+
 # --- starts
 
 
@@ -176,6 +189,16 @@ def test_the_supplier_is_told_once_and_sees_no_renter(matched, owner_client):
         html = owner_client.get(address).content.decode()
         assert matched.code in html
         assert matched.user.email not in html
+
+
+def test_what_the_renter_calls_a_key_is_not_shown(matched, owner_client):
+    pasted = f"{HOST_KEY} anna@laptop.example"
+    add_key(user=matched.user, pasted=pasted, name="", at=NOON)
+
+    answer = owner_client.get(page("supplier_start", workspace_id=matched.pk))
+
+    assert HOST_KEY in answer.content.decode()
+    assert "anna" not in answer.content.decode()
 
 
 def test_the_clock_starts_when_the_supplier_confirms(matched, owner_client):

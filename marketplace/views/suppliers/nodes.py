@@ -172,7 +172,6 @@ def pause(request: HttpRequest, member: SupplierMember, offer_id: int) -> HttpRe
 @supplier_only
 def resume(request: HttpRequest, member: SupplierMember, offer_id: int) -> HttpResponse:
     _own(member, offer_id)
-    tasks.match_soon()
     act(
         request,
         catalog.resume_nodes,
@@ -180,6 +179,7 @@ def resume(request: HttpRequest, member: SupplierMember, offer_id: int) -> HttpR
         refusals=(),
         offer_id=offer_id,
     )
+    tasks.match_soon()
     return redirect("marketplace:supplier_nodes")
 
 
