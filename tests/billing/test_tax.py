@@ -154,6 +154,8 @@ def test_reads_a_vat_number(text, country, number):
         ("DE136695977", "DE", "starts with DE"),
         ("FR61954506077", "DE", "starts with DE"),
         ("hello", "GR", "starts with EL"),
+        # Valid without its blanks, but nobody types that many.
+        ("DE136695" + 40 * " " + "976", "DE", "starts with DE"),
         ("GB980780684", "GB", "only used for countries in the EU"),
         ("CHE107787577MWST", "CH", "only used for countries in the EU"),
     ],

@@ -17,9 +17,6 @@ from catalog.models import Offer, Workload, WorkloadText
 from catalog.services import set_price
 from tests.catalog.test_guide_pages import EVERY_PAGE, path_of
 
-# It walks over what other tests count, and counting takes half its time.
-pytestmark = pytest.mark.no_cover
-
 SITE = "https://corehour.example"
 NAMES = {
     "s": "http://www.sitemaps.org/schemas/sitemap/0.9",
