@@ -15,7 +15,6 @@ from catalog.asks import Ask, best_asks
 from catalog.models import GpuModel
 from marketplace.models import Match
 from workspaces.models import Workspace
-from workspaces.states import WAITING
 
 MATCHES_SHOWN = 10
 
@@ -101,7 +100,7 @@ def last_matches(*, gpu_id: int) -> list[Match]:
 
 
 def _demand() -> list[tuple[int, int]]:
-    waiting = Workspace.objects.filter(state__in=WAITING).values("gpu_id")
+    waiting = Workspace.objects.waiting().values("gpu_id")
     rows = waiting.annotate(waiting=Count("pk")).values_list("gpu_id", "waiting")
     return list(rows.order_by())
 

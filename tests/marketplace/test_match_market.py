@@ -28,17 +28,11 @@ from tests.workspaces.conftest import (
     wallet_of,
 )
 from workspaces.models import State, Workspace
-from workspaces.services import (
-    WantedResume,
-    cancel_workspace,
-    fund_workspace,
-    quote_resume,
-)
+from workspaces.services import cancel_workspace, fund_workspace
 
 pytestmark = pytest.mark.django_db
 
 HOUR = timedelta(hours=1)
-LATER = NOON + 11 * HOUR
 
 
 def state_of(workspace):
@@ -305,46 +299,6 @@ def test_cuts_a_long_book_into_transactions_without_changing_it(
     matches = open_market()
 
     assert [match.workspace for match in matches] == [high, middle, low]
-
-
-def test_the_dry_run_tells_and_changes_nothing(make_funded, offer):
-    make_funded()
-    make_funded(wanted_limit=Decimal("0.32"))
-
-    [run] = services.preview_opening(at=NOON)
-
-    # 18.33 at the best ask; at 0.32 the GPU hours are 12.80, so 17.93.
-    assert (run.gpu_label, run.waiting, run.matched) == ("RTX 4090", 2, 1)
-    assert (run.gpu_hours, run.compute) == (40, [Money("13.20", "USD")])
-    assert run.held == [Money("36.26", "USD")]
-    assert services.match_market(at=NOON) == []
-    assert free_nodes(offer) == 12
-
-
-def test_the_dry_run_counts_what_waits_to_go_on(stopped, make_funded, offer):
-    """
-    Stopped after ten of 40 hours, it would go on for 30: 9.90 at 0.33.
-    """
-    resume_quote = quote_resume(
-        user=stopped.user,
-        workspace_id=stopped.pk,
-        wanted=WantedResume(
-            gpu=stopped.gpu,
-            gpus=1,
-            regions=stopped.regions,
-            hours=30,
-            kept_days=7,
-            wanted_limit=None,
-        ),
-        at=LATER,
-    )
-    fund_workspace(user=stopped.user, quote_id=resume_quote.pk, at=LATER)
-
-    [run] = services.preview_opening(at=LATER)
-
-    assert (run.waiting, run.matched, run.gpu_hours) == (1, 1, 30)
-    assert run.compute == [Money("9.90", "USD")]
-    assert run.held == [resume_quote.hold_amount]
 
 
 @pytest.mark.django_db(transaction=True)
