@@ -45,7 +45,8 @@ def match_market(*, at: datetime, gpu_id: int | None = None) -> list[Match]:
             logger.warning("The book of a GPU is busy; the next run matches it")
             is_whole = False
     if is_whole and launch.matched_at is None:
-        Launch.objects.filter(matched_at=None).update(matched_at=at)
+        unpaused = Launch.objects.filter(matched_at=None, paused_at=None)
+        unpaused.update(matched_at=at)
     return matches
 
 
@@ -81,6 +82,9 @@ def _run(
         with connection.cursor() as cursor:
             # Two processes that read the same book would both give its first node away.
             cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [MATCHING, gpu_id])
+        # A whole book takes minutes, in which the market may be paused.
+        if not Launch.objects.current().is_open:
+            return False
         bids = book.bids_of(gpu_ids=[gpu_id], at=at)
         bids = [bid for bid in bids if bid.key not in left_out]
         asks = book.asks_of(gpu_ids=[gpu_id], at=at)

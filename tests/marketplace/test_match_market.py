@@ -16,7 +16,7 @@ from billing.services import load_shipped_rates
 from catalog import services as catalog_services
 from catalog.models import Offer
 from marketplace import services
-from marketplace.models import Match
+from marketplace.models import Launch, Match
 from marketplace.services import matching
 from tests.billing.processes import in_threads
 from tests.workspaces.conftest import (
@@ -208,6 +208,25 @@ def test_matches_nothing_while_the_market_is_paused(
 
     [match] = open_market(NOON + HOUR)
     assert match.workspace == funded
+
+
+def test_a_pause_ends_a_matching_that_has_begun(make_funded, offer, staff, monkeypatch):
+    monkeypatch.setattr(matching, "MATCHES_PER_RUN", 1)
+    first, second = make_funded(wanted_limit=Decimal("0.40")), make_funded()
+    make_match = matching._make_match
+
+    def pause_after(*facts):
+        match = make_match(*facts)
+        services.pause_market(actor=staff, reason="Paris is dark", at=NOON)
+        return match
+
+    monkeypatch.setattr(matching, "_make_match", pause_after)
+
+    [match] = services.open_market(actor=staff, at=NOON)
+
+    assert match.workspace == first
+    assert state_of(second) == State.QUEUED
+    assert Launch.objects.get().matched_at is None
 
 
 def test_leaves_a_request_whose_start_deadline_is_over(make_funded, offer, open_market):
