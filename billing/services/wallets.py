@@ -180,12 +180,14 @@ def freeze_wallet(*, user_id: int, currency: str, at: datetime) -> bool:
     """
     Freeze the wallet, so that a dispute may take more than is left in it.
 
-    Returns whether it was not frozen before.
+    Returns whether it was not frozen before. It is frozen since the earliest `at`.
 
     :raises NoSuchWallet: if there is none
     """
     wallet = lock_wallet(find_wallet(user_id=user_id, currency=currency))
     if wallet.frozen_at is not None:
+        # Two disputes can get here in the other order than their clocks were read.
+        Wallet.objects.filter(pk=wallet.pk, frozen_at__gt=at).update(frozen_at=at)
         return False
     Account.objects.filter(pk=wallet.available_id).update(may_go_negative=True)
     Wallet.objects.filter(pk=wallet.pk).update(frozen_at=at)

@@ -2,6 +2,7 @@
 Frozen wallets: what the customer sees, and how staff let them go.
 """
 
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -9,7 +10,7 @@ from django.db import DatabaseError, connection, transaction
 from post_office.models import Email
 
 from billing.models import Dispute, Transfer, Wallet, WalletEvent
-from billing.services.freezes import DebtLeft, DisputeOpen, let_go
+from billing.services.freezes import DebtLeft, DisputeOpen, frozen_cases, let_go
 from billing.services.wallets import NoSuchWallet, freeze_wallet
 from tests.billing import provider
 from tests.billing.conftest import NOON, balance, balance_of, usd
@@ -170,6 +171,22 @@ def test_lost_dispute_that_staff_settled_does_not_hold_the_next_one(lost, staff)
     provider.tell(CLOSED, body | {"status": "won"}, at=later)
 
     assert not is_frozen(lost)
+
+
+@pytest.mark.parametrize("status", ["needs_response", "lost"])
+def test_dispute_that_was_told_late_counts_as_well(wallet, status):
+    first, second = provider.paid(wallet, "10.00"), provider.paid(wallet, "20.00")
+    body = provider.dispute(second, minor=2000)
+    later = NOON + timedelta(minutes=1)
+    provider.tell(CREATED, body, at=later)
+    # The worker that has this one read its clock a minute ago.
+    provider.tell(CREATED, provider.dispute(first, minor=1000, status=status))
+
+    provider.tell(CLOSED, body | {"status": "won"}, at=later)
+
+    assert is_frozen(wallet)
+    (case,) = frozen_cases()
+    assert [row.top_up for row in case.disputes] == [second, first]
 
 
 def test_pages_are_for_staff(renter_client, staff_client, lost):
