@@ -92,11 +92,7 @@ class SandboxGateway:
         if order.card_ref == DECLINING_CARD:
             _move(payment, to=State.FAILED)
             raise CardDeclined(_("The card was declined."))
-        if payment.state == State.OPEN:
-            now = clock.now()
-            with transaction.atomic():
-                _collect(payment, at=now)
-                _send_payment(payment, "payment_intent.succeeded", at=now)
+        payment = _charge_once(payment.reference)
         return ProviderObject(
             kind="payment_intent", body=shapes.payment_intent(payment)
         )
@@ -262,6 +258,17 @@ def _payment_once(*, key: str, total: Money, **content: Any) -> SandboxPayment:
     return payment
 
 
+@transaction.atomic
+def _charge_once(reference: str) -> SandboxPayment:
+    payment = SandboxPayment.objects.select_for_update().get(reference=reference)
+    # Whoever asked at the same time may have been faster.
+    if payment.state == State.OPEN:
+        now = clock.now()
+        _collect(payment, at=now)
+        _send_payment(payment, "payment_intent.succeeded", at=now)
+    return payment
+
+
 def _known_refund(provider_ref: str) -> dict[str, Any] | None:
     rows = SandboxMovement.objects.filter(kind="refund", source=provider_ref)
     movement = rows.select_related("payment").first()
@@ -276,8 +283,8 @@ def _known_of_payment(kind: str, provider_ref: str) -> dict[str, Any] | None:
         return shapes.full_session(payment)
     if kind == "payment_intent":
         return shapes.payment_intent(payment)
-    if kind == "charge" and payment.state == State.PAID:
-        return shapes.charge(payment)
+    if kind == "charge":
+        return shapes.charge(payment) if payment.state == State.PAID else None
     return shapes.dispute(payment) if payment.dispute_status else None
 
 

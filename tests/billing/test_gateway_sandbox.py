@@ -87,6 +87,18 @@ def test_saved_card_pays_at_once_and_once(db):
     assert payment.deliveries.count() == 1
 
 
+def test_saved_card_that_two_ask_for_at_once_pays_once(db, monkeypatch):
+    SandboxGateway().charge_card(card_order())
+    seen_earlier = SandboxPayment.objects.get()
+    seen_earlier.state = State.OPEN
+    monkeypatch.setattr(sandbox, "_payment_once", lambda **_: seen_earlier)
+
+    answer = SandboxGateway().charge_card(card_order())
+
+    assert answer.body["status"] == "succeeded"
+    assert seen_earlier.movements.count() == seen_earlier.deliveries.count() == 1
+
+
 def test_declining_card(db):
     with pytest.raises(CardDeclined):
         SandboxGateway().charge_card(card_order(card_ref=sandbox.DECLINING_CARD))
