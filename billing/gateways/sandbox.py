@@ -187,10 +187,10 @@ def dispute(*, reference: str, at: datetime) -> SandboxPayment:
     """
     Have the customer's bank take a payment back, less what was refunded of it.
 
-    :raises NotOpen: if it was not paid, or is disputed already
+    :raises NotOpen: if nothing of it is left here, or it is disputed already
     """
     payment = _lock(reference, State.PAID)
-    if payment.dispute_status:
+    if payment.dispute_status or not payment.left:
         raise NotOpen
     payment.dispute_status = "needs_response"
     payment.save(update_fields=["dispute_status"])
@@ -198,7 +198,7 @@ def dispute(*, reference: str, at: datetime) -> SandboxPayment:
         payment,
         "dispute",
         source=payment.dispute_id,
-        amount=payment.refunded - payment.total,
+        amount=-payment.left,
         fee=Money(DISPUTE_FEE, payment.total.currency),
         at=at,
     )
@@ -321,7 +321,7 @@ def _collect(payment: SandboxPayment, *, at: datetime) -> None:
 def _take_back(
     payment: SandboxPayment, order: RefundOrder, *, at: datetime
 ) -> SandboxMovement:
-    if payment.state != State.PAID or payment.refunded + order.total > payment.total:
+    if payment.state != State.PAID or order.total > payment.left:
         raise GatewayError(_("More cannot be refunded than was paid."))
     payment.refunded += order.total
     payment.save(update_fields=["refunded"])

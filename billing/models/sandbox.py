@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
+from djmoney.money import Money
 
 from billing.models.ledger import ledger_money
 
@@ -63,6 +64,14 @@ class SandboxPayment(models.Model):
     @property
     def payment_id(self) -> str:
         return f"pi_{self.reference}"
+
+    @property
+    def left(self) -> Money:
+        """
+        What was not refunded of it.
+        """
+        left: Money = self.total - self.refunded
+        return left
 
     @property
     def charge_id(self) -> str:

@@ -5,7 +5,8 @@ Disputes in the demo: whoever paid plays the bank.
 import pytest
 
 from billing.models import Dispute, SandboxPayment, Wallet
-from tests.billing.conftest import balance
+from billing.services.refunds import refund_payment
+from tests.billing.conftest import NOON, balance
 from tests.billing.top_up_steps import hear, page_text, sandbox_url
 
 
@@ -51,6 +52,15 @@ def test_each_step_is_taken_once_and_in_order(renter_client, paid, eur):
 
     assert SandboxPayment.objects.get().dispute_status == "needs_response"
     assert balance(eur.available_id) == 0
+
+
+def test_what_was_refunded_cannot_be_disputed(renter_client, paid):
+    refund_payment(top_up_id=paid.pk, net=paid.net, key="1", at=NOON)
+
+    assert "Dispute" not in page_text(renter_client.get(sandbox_url(paid)))
+    assert press(renter_client, paid, "sandbox_dispute") == 409
+
+    assert not SandboxPayment.objects.get().dispute_status
 
 
 def test_what_was_not_paid_cannot_be_disputed(renter_client, pending):
