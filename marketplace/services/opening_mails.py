@@ -141,12 +141,15 @@ def _results(user: User, launch: Launch, *, at: datetime) -> list[Result]:
 def _result(workspace: Workspace, match: Match | None, *, at: datetime) -> Result:
     if match is not None:
         return Result(workspace, match)
-    bids = book.bids_of(gpu_ids=[workspace.gpu_id], at=at)
-    bid = next((bid for bid in bids if bid.key == str(workspace.pk)), None)
-    asks = book.asks_of(gpu_ids=[workspace.gpu_id], at=at)
-    ask = cheapest(bid, asks, at=at) if bid else None
-    price = Money(price_of(ask, bid), bid.currency) if ask and bid else None
-    return Result(workspace, None, place=place_of(workspace), ask=price)
+    place = place_of(workspace)
+    own = Workspace.objects.filter(pk=workspace.pk)
+    bids = book.bids_of(gpu_ids=[workspace.gpu_id], at=at, among=own)
+    if not bids:
+        return Result(workspace, None, place=place)
+    [bid] = bids
+    ask = cheapest(bid, book.asks_of(gpu_ids=[bid.gpu_id], at=at), at=at)
+    price = Money(price_of(ask, bid), bid.currency) if ask else None
+    return Result(workspace, None, place=place, ask=price)
 
 
 def _rented(user: User, launch: Launch, *, at: datetime) -> list[Rented]:
