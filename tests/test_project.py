@@ -172,9 +172,9 @@ ACCESS = {
     "marketplace:supplier_interrupt": Access(302, 404, 404, 404, "workspace"),
     "marketplace:supplier_earnings": for_its_owner(""),
     "marketplace:supplier_statement_csv": for_its_owner(""),
-    # It asks for the password again.
+    # These ask for the password again.
     "marketplace:supplier_bank": Access(302, 302, 404, 404),
-    "marketplace:supplier_people": for_its_owner(""),
+    "marketplace:supplier_people": Access(302, 302, 404, 404),
     "marketplace:supplier_remove_person": by_post("invitation"),
     "marketplace:supplier_demand": for_its_owner(""),
     "marketplace:supplier_demand_csv": for_its_owner(""),

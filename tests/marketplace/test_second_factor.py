@@ -143,3 +143,28 @@ def test_where_payouts_go_is_changed_with_a_second_factor_alone(client, company,
     assert not BankAccount.objects.exists()
     assert client.post(page, typed).url == page
     assert BankAccount.objects.get().holder == "Nordlicht AS"
+
+
+def test_who_may_change_that_is_invited_with_a_second_factor_alone(
+    client,
+    company,  # noqa: F811
+    owner,  # noqa: F811
+):
+    page = reverse("marketplace:supplier_people")
+    typed = {"email": "mallory@example.com", "role": "OWNER"}
+    log_in(client, owner)
+
+    without = client.post(page, typed)
+    secret = set_up_totp(owner)
+    client.logout()
+    log_in(client, owner)
+    client.post("/account/2fa/authenticate/", {"code": code_of(secret)})
+    without_password = client.post(page, typed)
+
+    client.post("/account/reauthenticate/", {"password": PASSWORD})
+
+    assert without.url == "/account/2fa/"
+    assert without_password.url.startswith("/account/reauthenticate/?next=")
+    assert company.supplier.members.count() == 1
+    assert client.post(page, typed).url == page
+    assert company.supplier.members.count() == 2

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from allauth.account.decorators import reauthentication_required
 from django.contrib import messages
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 
 import clock
 from marketplace.models import SupplierMember
+from marketplace.second_factor import second_factor_only
 from marketplace.suppliers.people import member_of
 
 View = Callable[..., HttpResponseBase]
@@ -26,9 +28,19 @@ def supplier_only(view: View) -> View:
 
 def owner_only(view: View) -> View:
     """
-    Do the same for people who may also change people and bank accounts.
+    Do the same for those who may do everything.
     """
     return _only(lambda member: member.is_owner, view)
+
+
+def proven_owner_only(view: View) -> View:
+    """
+    Do the same in a session that has just been proven, also by a second factor.
+
+    It keeps what decides where money goes: bank accounts, and who may change them.
+    """
+    guarded: View = reauthentication_required(view)
+    return owner_only(second_factor_only(guarded))
 
 
 def _only(may_open: Callable[[SupplierMember], bool], view: View) -> View:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from allauth.account.decorators import reauthentication_required
 from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
@@ -20,12 +19,11 @@ from billing import services as billing
 from billing.services import PartyStatement
 from csv_files import Value, csv_lines
 from marketplace.models import SupplierMember
-from marketplace.second_factor import second_factor_only
 from marketplace.suppliers.companies import change_bank_account, party_of
 from marketplace.suppliers.desk import fee_example
 from marketplace.suppliers.forms import BankForm
 from marketplace.templatetags.suppliers import rental_code
-from marketplace.views.suppliers.acting import owner_only, supplier_only
+from marketplace.views.suppliers.acting import proven_owner_only, supplier_only
 
 MONTH = re.compile(r"(20[0-9]{2})-(0[1-9]|1[0-2])", re.ASCII)
 HEADS = ["Day", "What", "Rental", "Amount", "Balance", "Currency"]
@@ -71,15 +69,8 @@ def statement_csv(request: HttpRequest, member: SupplierMember) -> HttpResponseB
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@owner_only
-@second_factor_only
+@proven_owner_only
 def bank(request: HttpRequest, member: SupplierMember) -> HttpResponse:
-    response: HttpResponse = _bank(request, member=member)
-    return response
-
-
-@reauthentication_required  # type: ignore[untyped-decorator]
-def _bank(request: HttpRequest, *, member: SupplierMember) -> HttpResponse:
     assert request.user.is_authenticated
     form = BankForm(
         request.POST if request.method == "POST" else None,

@@ -7,11 +7,11 @@ from marketplace.models import SupplierMember
 from marketplace.suppliers.companies import CompanyRefused
 from marketplace.suppliers.forms import InvitationForm
 from marketplace.suppliers.people import invite_person, remove_person
-from marketplace.views.suppliers.acting import act, owner_only
+from marketplace.views.suppliers.acting import act, owner_only, proven_owner_only
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@owner_only
+@proven_owner_only
 def people(request: HttpRequest, member: SupplierMember) -> HttpResponse:
     form = InvitationForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
