@@ -8,29 +8,17 @@ A party is named by a string that only its owner understands, such as
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
-from django.db.models import (
-    Case,
-    DecimalField,
-    F,
-    Min,
-    OuterRef,
-    Q,
-    QuerySet,
-    Subquery,
-    Sum,
-    Value,
-    When,
-)
+from django.db.models import Min, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import TruncDate
 from django.utils.translation import gettext_lazy as _
 from djmoney.money import Money
 
 from billing.models import Account, BankAccount, Payout, Transfer
 from billing.services.payouts import EARNINGS, accounts_with_recent, payable_of
+from billing.services.statements import BalanceLine, BalancePeriod, change_of
 
 LABELS = {
     Transfer.Kind.USAGE: _("Hours billed"),
@@ -41,7 +29,6 @@ LABELS = {
     Transfer.Kind.WRITE_OFF: _("Written off"),
     Transfer.Kind.CORRECTION: _("Correction"),
 }
-ZERO = Value(Decimal(0), output_field=DecimalField())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,40 +51,25 @@ class PartyStanding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PartyLine:
+class PartyLine(BalanceLine):
     """
     What changed a party's balance for one reason in one UTC day.
     """
 
-    at: datetime
-    kind: str
-    reference: str
-    amount: Money
-    balance: Money
-
     @property
     def label(self) -> str:
+        """
+        Say what happened, in the reader's language.
+        """
         return str(LABELS.get(Transfer.Kind(self.kind), self.kind))
-
-    @property
-    def subject(self) -> tuple[str, str]:
-        """
-        Split what it was for into its kind and its name: ("workspace", "<uuid>").
-        """
-        kind, _colon, name = self.reference.partition(":")
-        return kind, name
 
 
 @dataclass(frozen=True, kw_only=True)
-class PartyStatement:
+class PartyStatement(BalancePeriod):
     """
-    The lines of a half-open period, in the order in which they happened.
+    What changed a party's balance.
     """
 
-    opening: Money
-    closing: Money
-    money_in: Money
-    money_out: Money
     lines: list[PartyLine]
 
 
@@ -118,7 +90,7 @@ def payouts_of(*, party: str, limit: int = 100) -> list[Payout]:
     """
     Return the party's newest payouts.
     """
-    return list(_payouts(party).order_by("-pk")[:limit])
+    return list(Payout.objects.filter(account__party=party).order_by("-pk")[:limit])
 
 
 def statement_of_party(
@@ -130,19 +102,11 @@ def statement_of_party(
     own = Account.objects.filter(
         kind=Account.Kind.PAYABLE, party=party, currency=currency
     ).values("pk")
-    nothing = Money(0, currency)
     moves = Transfer.objects.filter(Q(debit__in=own) | Q(credit__in=own))
-    before = moves.filter(happened_at__lt=from_at).aggregate(sum=_change(own))
+    before = moves.filter(happened_at__lt=from_at).aggregate(sum=change_of(own))
     opening = Money(before["sum"] or 0, currency)
     within = moves.filter(happened_at__gte=from_at, happened_at__lt=to_at)
-    lines = list(_lines(own, within, opening))
-    return PartyStatement(
-        opening=opening,
-        closing=lines[-1].balance if lines else opening,
-        money_in=sum((row.amount for row in lines if row.amount > nothing), nothing),
-        money_out=sum((row.amount for row in lines if row.amount < nothing), nothing),
-        lines=lines,
-    )
+    return PartyStatement(opening=opening, lines=list(_lines(own, within, opening)))
 
 
 def bank_accounts_of(*, party: str) -> list[BankAccount]:
@@ -164,10 +128,6 @@ def set_bank_account(
         defaults={"holder": holder, "number": number, "bank_code": bank_code},
     )
     return account
-
-
-def _payouts(party: str) -> QuerySet[Payout]:
-    return Payout.objects.filter(account__party=party)
 
 
 def _accounts(party: str, at: datetime) -> "QuerySet[Any]":
@@ -207,17 +167,6 @@ def _standing(code: str, account: Any, bank: BankAccount | None) -> PartyStandin
     )
 
 
-def _change(own: "QuerySet[Any]") -> Sum:
-    return Sum(
-        Case(
-            When(credit__in=own, then=F("amount")),
-            When(debit__in=own, then=-F("amount")),
-            default=ZERO,
-            output_field=DecimalField(),
-        )
-    )
-
-
 def _lines(
     own: "QuerySet[Any]", moves: QuerySet[Transfer], balance: Money
 ) -> Iterable[PartyLine]:
@@ -227,7 +176,7 @@ def _lines(
     rows: Any = (
         moves.annotate(day=TruncDate("happened_at", tzinfo=UTC))
         .values("day", "kind", "reference")
-        .annotate(at=Min("happened_at"), first=Min("pk"), amount=_change(own))
+        .annotate(at=Min("happened_at"), first=Min("pk"), amount=change_of(own))
         .order_by("day", "first")
     )
     for row in rows:

@@ -5,7 +5,7 @@ The balance of a statement is everything in the wallet, held or not: setting mon
 aside changes what is available and not the balance.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -34,7 +34,7 @@ ZERO = Value(Decimal(0), output_field=DecimalField())
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class BalanceLine:
     """
     One thing that happened; `amount` is what it changed the balance by.
     """
@@ -43,16 +43,7 @@ class Line:
     kind: str
     reference: str
     amount: Money
-    set_aside: Money
     balance: Money
-    available: Money
-
-    @property
-    def label(self) -> str:
-        """
-        Say what happened, in the reader's language.
-        """
-        return str(LABELS[Transfer.Kind(self.kind)])
 
     @property
     def subject(self) -> tuple[str, str]:
@@ -64,17 +55,54 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Statement:
+class Line(BalanceLine):
+    """
+    The same of a wallet, with what was set aside.
+    """
+
+    set_aside: Money
+    available: Money
+
+    @property
+    def label(self) -> str:
+        """
+        Say what happened, in the reader's language.
+        """
+        return str(LABELS[Transfer.Kind(self.kind)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class BalancePeriod:
     """
     The lines of a half-open period, in the order in which they happened.
     """
 
-    from_at: datetime
-    to_at: datetime
     opening: Money
-    closing: Money
-    money_in: Money
-    money_out: Money
+    lines: Sequence[BalanceLine]
+
+    @property
+    def closing(self) -> Money:
+        return self.lines[-1].balance if self.lines else self.opening
+
+    @property
+    def money_in(self) -> Money:
+        return self._sum(row.amount for row in self.lines if row.amount.amount > 0)
+
+    @property
+    def money_out(self) -> Money:
+        return self._sum(row.amount for row in self.lines if row.amount.amount < 0)
+
+    def _sum(self, amounts: Iterable[Money]) -> Money:
+        return sum(amounts, Money(0, self.opening.currency))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement(BalancePeriod):
+    """
+    What happened in a wallet.
+    """
+
+    to_at: datetime
     lines: list[Line]
 
 
@@ -91,17 +119,7 @@ def statement_of(
     available, held = _sums(wallet, before)
     within = _moves(wallet).filter(happened_at__gte=from_at, happened_at__lt=to_at)
     lines = list(_lines(wallet, within, available=available, held=held))
-    nothing = Money(0, currency)
-    opening = available + held
-    return Statement(
-        from_at=from_at,
-        to_at=to_at,
-        opening=opening,
-        closing=lines[-1].balance if lines else opening,
-        money_in=sum((row.amount for row in lines if row.amount > nothing), nothing),
-        money_out=sum((row.amount for row in lines if row.amount < nothing), nothing),
-        lines=lines,
-    )
+    return Statement(to_at=to_at, opening=available + held, lines=lines)
 
 
 def latest_lines(*, user_id: int, currency: str, number: int) -> list[Line]:
@@ -126,11 +144,14 @@ def _moves(wallet: Wallet) -> QuerySet[Transfer]:
     return Transfer.objects.filter(Q(debit__in=ours) | Q(credit__in=ours))
 
 
-def _change(account_id: int) -> Sum:
+def change_of(accounts: "list[int] | QuerySet[Any]") -> Sum:
+    """
+    Add up what transfers changed the balance of these accounts by.
+    """
     return Sum(
         Case(
-            When(credit=account_id, then=F("amount")),
-            When(debit=account_id, then=-F("amount")),
+            When(credit__in=accounts, then=F("amount")),
+            When(debit__in=accounts, then=-F("amount")),
             default=ZERO,
             output_field=DecimalField(),
         )
@@ -139,7 +160,7 @@ def _change(account_id: int) -> Sum:
 
 def _sums(wallet: Wallet, moves: QuerySet[Transfer]) -> tuple[Money, Money]:
     sums = moves.aggregate(
-        available=_change(wallet.available_id), held=_change(wallet.held_id)
+        available=change_of([wallet.available_id]), held=change_of([wallet.held_id])
     )
     return (
         Money(sums["available"] or 0, wallet.currency),
@@ -155,8 +176,8 @@ def _grouped(wallet: Wallet, moves: QuerySet[Transfer]) -> Any:
         first=Min("pk"),
         at=Min("happened_at"),
         what=Min("kind"),
-        to_available=_change(wallet.available_id),
-        to_held=_change(wallet.held_id),
+        to_available=change_of([wallet.available_id]),
+        to_held=change_of([wallet.held_id]),
     )
 
 
