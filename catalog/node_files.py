@@ -188,7 +188,9 @@ def end_of(day: date | None) -> datetime | None:
     """
     if day is None:
         return None
-    return datetime.combine(day + timedelta(days=1), time(), UTC)
+    # The calendar has no day after its last one.
+    following = min(day, date.max - timedelta(days=1)) + timedelta(days=1)
+    return datetime.combine(following, time(), UTC)
 
 
 def last_day(until: datetime | None) -> date | None:

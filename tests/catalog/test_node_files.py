@@ -112,6 +112,12 @@ def test_refuses_a_line_with_its_reason(offer, supplier, staff, line, reason):  
     assert Listing.objects.count() == 1
 
 
+def test_the_last_day_of_the_calendar_is_no_end_too_far(offer, supplier, staff):  # noqa: F811
+    apply(supplier, staff, SAME + "9999-12-31")
+
+    assert is_live(offer, LATER)
+
+
 def test_refuses_the_second_line_about_the_same_nodes(offer, supplier):  # noqa: F811
     plan = plan_of(supplier, CHANGED, SAME)
 
