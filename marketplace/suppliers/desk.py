@@ -16,7 +16,7 @@ from billing import services as billing
 from billing.services import PartyStanding
 from catalog.models import Offer, Supplier
 from catalog.node_files import listed_offers
-from marketplace.models import CompanyEvent
+from marketplace.models import Company, CompanyEvent
 from marketplace.suppliers.companies import party_of
 from marketplace.suppliers.starts import Start, starts_of
 from money import fee_of, round_half_up
@@ -73,11 +73,16 @@ class NodeRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Overview:
+    """
+    What the front page shows; `reason` is what staff wrote to the company last.
+    """
+
     nodes: int
     rented: int
     starts: list[Start]
     standings: list[PartyStanding]
     events: list[CompanyEvent]
+    reason: str
 
 
 def share_of(ask: Money, *, gpus: int = 1) -> Share:
@@ -132,6 +137,7 @@ def overview_of(supplier: Supplier, *, at: datetime) -> Overview:
         starts=starts_of(supplier.pk),
         standings=billing.standings_of(party=party_of(supplier), at=at),
         events=list(events.order_by("-pk")[:EVENTS_SHOWN]),
+        reason=_reason(supplier.company),
     )
 
 
@@ -148,6 +154,13 @@ def rank_of(ask: Money, *, gpu_id: int, region_id: int, gpus: int, at: datetime)
         hourly_currency=ask.currency.code,
     )
     return int(others.count()) + 1
+
+
+def _reason(company: Company) -> str:
+    if company.state in {Company.State.APPLIED, Company.State.VERIFIED}:
+        return ""
+    decided = company.events.filter(kind=company.state).order_by("-pk")
+    return decided.values_list("detail", flat=True).first() or ""
 
 
 def _let_nodes(supplier: Supplier) -> dict[int, int]:

@@ -18,8 +18,9 @@ from billing.services import bill_due, check_books, meter_of, standings_of
 from catalog import services as catalog_services
 from catalog.models import Listing, NodeFile, Offer
 from catalog.node_files import written_nodes
+from marketplace.demo_supplier import company_data
 from marketplace.models import StartNotice, SupplierMember
-from marketplace.suppliers import companies
+from marketplace.suppliers import companies, people
 from marketplace.suppliers.desk import share_of
 from marketplace.suppliers.starts import send_start_notices
 from tests.conftest import logged_in
@@ -97,6 +98,23 @@ def test_an_ask_brings(ask, gpus, net, month):
 
     assert share.net == Money(net, "USD")
     assert share.month == Money(month, "USD")
+
+
+# --- what we asked
+
+
+def test_shows_the_last_question_until_it_is_answered(company, owner_client, staff):
+    about = {"supplier_id": company.pk, "actor": staff, "at": NOON}
+    companies.ask_company(question="Who are you?", **about)
+    companies.change_company(data=company_data("Nordlicht"), **about)
+    companies.ask_company(question="Which hall?", **about)
+    people.invite_person(email="mate@example.com", role="OPERATOR", **about)
+
+    html = owner_client.get(page("supplier")).content.decode()
+
+    notice = html.partition('class="notice')[2].partition("</div>")[0]
+    assert "Which hall?" in notice
+    assert "Who are you?" not in notice
 
 
 # --- nodes
@@ -335,20 +353,35 @@ def test_other_suppliers_see_nothing_of_it(
     assert SupplierMember.objects.filter(pk=member.pk).exists()
 
 
-def test_an_operator_sees_neither_people_nor_bank(verified, owner, stranger):
+def act_for(company, person):
     SupplierMember.objects.create(
-        supplier=verified.supplier,
-        user=stranger,
-        email=stranger.email,
+        supplier=company.supplier,
+        user=person,
+        email=person.email,
         role="OPERATOR",
         invited_at=NOON,
         joined_at=NOON,
     )
+
+
+def test_an_operator_sees_neither_people_nor_bank(verified, stranger):
+    act_for(verified, stranger)
     client = logged_in(stranger)
 
     assert client.get(page("supplier_earnings")).status_code == 200
     for name in ["supplier_people", "supplier_bank"]:
         assert client.get(page(name)).status_code == 404
+
+
+def test_no_operator_is_led_to_the_bank(running, verified, stranger, clock_at):
+    act_for(verified, stranger)
+    bill_due(at=NOON + 3 * HOUR)
+    clock_at(NOON + 3 * HOUR)
+
+    html = logged_in(stranger).get(page("supplier_earnings")).content.decode()
+
+    assert "$0.94" in html
+    assert page("supplier_bank") not in html
 
 
 # --- money
