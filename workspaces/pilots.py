@@ -103,12 +103,8 @@ def cost_of_pilot(wanted: WantedPilot, *, at: datetime) -> PilotCost:
     :raises NoLiveAsk: if no node with so many of these GPUs is offered
     :raises billing.services.NoExchangeRate: if a price cannot be converted
     """
-    asks = best_asks(at=at, gpus=wanted.gpus).get(wanted.gpu.pk)
-    if not asks:
-        raise NoLiveAsk(
-            _("Nobody offers a node with so many of these GPUs now. Choose others.")
-        )
-    converted = billing.convert(amount=asks[0].rate, currency=wanted.currency, at=at)
+    ask = _best_ask(wanted, at)
+    converted = billing.convert(amount=ask.rate, currency=wanted.currency, at=at)
     plan = _storage_plan(wanted)
     priced = _Priced(
         rate=converted.amount,
@@ -129,7 +125,7 @@ def cost_of_pilot(wanted: WantedPilot, *, at: datetime) -> PilotCost:
     return PilotCost(
         wanted=wanted,
         pilot=pilot,
-        ask=asks[0],
+        ask=ask,
         rate=converted.amount,
         rate_as_of=converted.as_of if converted.rate != 1 else None,
         storage_plan=plan,
@@ -150,6 +146,15 @@ class _Priced:
     storage_gb: int
     storage_rate: Money | None
     kept_days: int
+
+
+def _best_ask(wanted: WantedPilot, at: datetime) -> Ask:
+    asks = best_asks(at=at, gpus=wanted.gpus).get(wanted.gpu.pk)
+    if not asks:
+        raise NoLiveAsk(
+            _("Nobody offers a node with so many of these GPUs now. Choose others.")
+        )
+    return asks[0]
 
 
 def _storage_plan(wanted: WantedPilot) -> StoragePlan | None:

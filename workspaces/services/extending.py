@@ -62,26 +62,15 @@ def extend_workspace(
     if end == seen_end + by:
         return Workspace.objects.with_names().get(pk=workspace_id)
     _check(workspace, end=end, seen_end=seen_end, by=by, at=at)
-    before = billing.hold_of(hold_id=workspace.hold_id).amount
-    changes = {}
-    if workspace.state == State.STOPPED:
-        changes["kept_until"] = end + by
-    if workspace.state == State.RUNNING or workspace.storage_meter_id:
-        billing.extend_running(
-            hold_id=workspace.hold_id,
-            by=by,
-            key=f"workspace:{workspace.pk}:extend:{seen_end.isoformat()}",
-            at=at,
-            reserved=_held_to_go_on(workspace),
-        )
-    after = billing.hold_of(hold_id=workspace.hold_id).amount
+    held = _extend_meters(workspace, by=by, seen_end=seen_end, at=at)
+    is_kept = workspace.state == State.STOPPED
     return record_note(
         workspace,
         Code.EXTENDED,
         at=at,
         actor=actor,
-        held=(after - before).amount,
-        changes=changes,
+        held=held.amount,
+        changes={"kept_until": end + by} if is_kept else {},
     )
 
 
@@ -104,6 +93,24 @@ def switch_auto_extend(
     billing.set_auto_extend(hold_id=workspace.hold_id, is_on=is_on)
     code = Code.AUTO_ON if is_on else Code.AUTO_OFF
     return record_note(workspace, code, at=at, actor=actor)
+
+
+def _extend_meters(
+    workspace: Workspace, *, by: timedelta, seen_end: datetime, at: datetime
+) -> Money:
+    """
+    Let what is charged for it be charged longer, and return what is held on top.
+    """
+    before = billing.hold_of(hold_id=workspace.hold_id).amount
+    if workspace.state == State.RUNNING or workspace.storage_meter_id:
+        billing.extend_running(
+            hold_id=workspace.hold_id,
+            by=by,
+            key=f"workspace:{workspace.pk}:extend:{seen_end.isoformat()}",
+            at=at,
+            reserved=_held_to_go_on(workspace),
+        )
+    return billing.hold_of(hold_id=workspace.hold_id).amount - before
 
 
 def _held_to_go_on(workspace: Workspace) -> Money | None:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 import formats
 from billing import services as billing
-from workspaces.models import Code, State, Workspace, WorkspaceEvent
+from workspaces.models import State, Workspace, WorkspaceEvent
 from workspaces.models.specification import MAX_HOURS
 from workspaces.services.extending import switch_auto_extend
 from workspaces.states import OVER
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from marketplace.models import User
 
 A_DAY = timedelta(hours=24)
-FUNDINGS = ("", Code.RESUME_ASKED)
 
 
 class TooMuch(Exception):

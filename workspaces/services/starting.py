@@ -3,7 +3,7 @@ From a funded request to a machine that is ready: one transaction for each move.
 """
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.db import transaction
@@ -136,19 +136,8 @@ def start_workspace(
     check_move(workspace, State.RUNNING)
     assert workspace.hourly_price is not None
     started_at = at.replace(microsecond=0)
-    ends_at = started_at + timedelta(seconds=workspace.seconds_left)
-    returned = release_above(
-        workspace, keep=cost_at(workspace, workspace.hourly_price), at=at
-    )
-    meters = switch_meters(
-        workspace,
-        State.RUNNING,
-        at=started_at,
-        ends={
-            Metered.COMPUTE: ends_at,
-            Metered.STORAGE: ends_at + kept_time(workspace),
-        },
-    )
+    keep = cost_at(workspace, workspace.hourly_price)
+    returned = release_above(workspace, keep=keep, at=at)
     return record_move(
         workspace,
         State.RUNNING,
@@ -164,5 +153,14 @@ def start_workspace(
         data_offer_id=workspace.offer_id,
         avoided_offers=[],
         seconds_left=0,
-        **meters,
+        **_start_meters(workspace, at=started_at),
     )
+
+
+def _start_meters(workspace: Workspace, *, at: datetime) -> dict[str, Any]:
+    ends_at = at + timedelta(seconds=workspace.seconds_left)
+    ends = {
+        Metered.COMPUTE: ends_at,
+        Metered.STORAGE: ends_at + kept_time(workspace),
+    }
+    return switch_meters(workspace, State.RUNNING, at=at, ends=ends)

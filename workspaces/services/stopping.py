@@ -89,8 +89,7 @@ def end_workspace(*, workspace_id: UUID, at: datetime) -> Workspace:
         raise IllegalMove(workspace, State.ENDED)
     if _end_of(workspace) > at:
         raise StillPaid
-    to = State.STOPPED if workspace.kept_days else State.ENDED
-    return _stop(workspace, to, at=at)
+    return _end(workspace, at=at)
 
 
 @billing.retry_conflicts
@@ -116,14 +115,12 @@ def interrupt_workspace(
     if workspace.state != State.RUNNING:
         raise IllegalMove(workspace, State.QUEUED)
     if _end_of(workspace) <= at:
-        to = State.STOPPED if workspace.kept_days else State.ENDED
-        return _stop(workspace, to, at=at)
+        return _end(workspace, at=at)
     at = at.replace(microsecond=0)
     free_node(workspace, at=at, is_withdrawn=is_withdrawn)
     changes = switch_meters(workspace, State.QUEUED, at=at, is_broken_hour_free=True)
     workspace.seconds_left = changes["seconds_left"]
-    nothing = Money(0, workspace.currency)
-    held, limited = hold_again(workspace, besides=nothing, at=at)
+    held, limited = hold_again(workspace, besides=Money(0, workspace.currency), at=at)
     billing.set_auto_extend(hold_id=workspace.hold_id, is_on=False)
     return record_move(
         workspace,
@@ -137,6 +134,14 @@ def interrupt_workspace(
         start_deadline=None,
         **{**changes, **limited},
     )
+
+
+def _end(workspace: Workspace, *, at: datetime) -> Workspace:
+    """
+    Stop it because its paid time is over; its data are kept if that was paid for.
+    """
+    to = State.STOPPED if workspace.kept_days else State.ENDED
+    return _stop(workspace, to, at=at)
 
 
 def _end_of(workspace: Workspace) -> datetime:
