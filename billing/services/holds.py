@@ -115,13 +115,12 @@ def place_hold(
     wallet = _lock_wallet_with(amount, user_id=user_id)
     if Hold.objects.filter(reference=reference).exists():
         raise ReferenceTaken
-    nothing = amount * 0
     hold = Hold.objects.create(
         wallet=wallet,
         reference=reference,
         amount=amount,
-        captured=nothing,
-        released=nothing,
+        captured=amount * 0,
+        released=amount * 0,
         placed_at=at,
         expires_at=expires_at,
     )
