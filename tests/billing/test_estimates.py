@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from billing.metering import amount_for
-from billing.models import Charge, Meter, Transfer
+from billing.models import Charge, Hold, Transfer
 from billing.services import bill_due, place_hold, start_meter, stop_meter
 from tests.billing.conftest import NOON, SUPPLIER, make_wallet, pay
 
@@ -19,6 +19,15 @@ RATES = st.decimals("0.000001", "40", places=6)
 UNITS = st.decimals("0.001", "64", places=3)
 PERIODS = st.sampled_from([3600, 730 * 3600])
 MONTH_SECONDS = 31 * 24 * 3600
+
+
+def hold_of_new_money(amount):
+    wallet = make_wallet(currency=amount.currency.code)
+    name = f"w:{Hold.objects.count()}"
+    pay(wallet, amount.amount, key=name)
+    return place_hold(
+        user_id=wallet.user_id, amount=amount, reference=name, key=name, at=NOON
+    )
 
 
 @pytest.mark.django_db
@@ -36,32 +45,20 @@ def test_hours_add_up_to_the_estimate(data):
     planned = data.draw(st.integers(1, 40 * 3600))
     used = data.draw(st.integers(0, planned + 3600))
     ticks = data.draw(st.lists(st.integers(0, 40 * 3600), max_size=4))
-    estimate = amount_for(
-        rate=rate, units=units, seconds=planned, period_seconds=period
-    )
-    number = Meter.objects.count()
-    wallet = make_wallet(currency=currency)
+    terms = {"units": units, "period_seconds": period}
+    estimate = amount_for(rate=rate, seconds=planned, **terms)
     # The hold has a cent more, because nothing cannot be held.
-    amount = estimate + Decimal("0.01")
-    pay(wallet, amount, key=f"pay:{number}")
-    hold = place_hold(
-        user_id=wallet.user_id,
-        amount=Money(amount, currency),
-        reference=f"w:{number}",
-        key=f"w:{number}",
-        at=NOON,
-    )
+    hold = hold_of_new_money(Money(estimate + Decimal("0.01"), currency))
     meter = start_meter(
         hold_id=hold.id,
         name="compute",
         rate=Money(rate, currency),
-        units=units,
-        period_seconds=period,
         payee=SUPPLIER,
         fee_rate=fee_rate,
         started_at=begin,
         ends_at=begin + timedelta(seconds=planned),
-        key=f"m:{number}",
+        key=hold.reference,
+        **terms,
     )
 
     stop = begin + timedelta(seconds=used)
@@ -70,18 +67,14 @@ def test_hours_add_up_to_the_estimate(data):
     stopped = stop_meter(meter_id=meter.id, at=stop)
 
     seconds = min(used, planned)
-    assert stopped.billed_amount.amount == amount_for(
-        rate=rate, units=units, seconds=seconds, period_seconds=period
-    )
+    amount = amount_for(rate=rate, seconds=seconds, **terms)
+    assert stopped.billed_amount.amount == amount
     charges = Charge.objects.filter(meter_id=meter.id)
     assert sum(charge.seconds for charge in charges) == seconds
-    assert sum(charge.amount.amount for charge in charges) == (
-        stopped.billed_amount.amount
-    )
-    usage = Transfer.objects.filter(
-        reference=hold.reference, kind__in=["USAGE", "USAGE_FEE"]
-    )
-    assert sum(row.amount.amount for row in usage) == stopped.billed_amount.amount
+    assert sum(charge.amount.amount for charge in charges) == amount
+    moved = Transfer.objects.filter(reference=hold.reference)
+    usage = moved.filter(kind__in=["USAGE", "USAGE_FEE"])
+    assert sum(row.amount.amount for row in usage) == amount
 
 
 @settings(max_examples=300, deadline=None)

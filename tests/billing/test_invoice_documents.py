@@ -166,6 +166,18 @@ def test_statement_as_pdf(renter_client, renter):
         assert word in text
 
 
+def statement_around_noon(wallet):
+    found = statement_of(
+        user_id=wallet.user_id,
+        currency="USD",
+        from_at=NOON - timedelta(days=1),
+        to_at=NOON + timedelta(days=1),
+    )
+    return statement_pdf(
+        found, currency="USD", month=NOON.date(), language="en", name="Renter"
+    )
+
+
 def test_statement_names_the_workspace_of_a_charge(wallet, hold):
     capture_hold(
         hold_id=hold.id,
@@ -175,16 +187,8 @@ def test_statement_names_the_workspace_of_a_charge(wallet, hold):
         key="capture",
         at=NOON,
     )
-    found = statement_of(
-        user_id=wallet.user_id,
-        currency="USD",
-        from_at=NOON - timedelta(days=1),
-        to_at=NOON + timedelta(days=1),
-    )
 
-    content = statement_pdf(
-        found, currency="USD", month=NOON.date(), language="en", name="Renter"
-    )
+    content = statement_around_noon(wallet)
 
     assert "Charge 1 -$2.50" in text_of(content)
 
@@ -192,16 +196,8 @@ def test_statement_names_the_workspace_of_a_charge(wallet, hold):
 def test_long_statement_has_many_pages(wallet):
     for number in range(120):
         pay(wallet, "1.00", key=f"in-{number}")
-    found = statement_of(
-        user_id=wallet.user_id,
-        currency="USD",
-        from_at=NOON - timedelta(days=1),
-        to_at=NOON + timedelta(days=1),
-    )
 
-    content = statement_pdf(
-        found, currency="USD", month=NOON.date(), language="en", name="Renter"
-    )
+    content = statement_around_noon(wallet)
 
     assert text_of(content).count("Top-up $1.00") == 120
     assert "4/4" in text_of(content)

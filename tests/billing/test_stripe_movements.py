@@ -8,10 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from djmoney.money import Money
 
-from billing.gateway import (
-    GatewayError,
-    Movement,
-)
+from billing.gateway import GatewayError, Movement
 from billing.gateways.stripe import StripeGateway
 from tests.billing.conftest import NOON
 from tests.billing.stub_server import stub_server
@@ -57,7 +54,7 @@ def page_of(*rows, has_more=False):
     return 200, {"object": "list", "data": [*rows], "has_more": has_more, "url": url}
 
 
-def test_lists_what_moved_page_by_page(gateway, stub):
+def test_reads_what_moved(gateway, stub):
     taken = balance_transaction(
         "txn_2",
         amount=-12000,
@@ -75,10 +72,7 @@ def test_lists_what_moved_page_by_page(gateway, stub):
         source=None,
     )
     other = balance_transaction("txn_4", currency="jpy", reporting_category="topup")
-    stub.answers = [
-        page_of(balance_transaction("txn_1"), taken, has_more=True),
-        page_of(kept, other),
-    ]
+    stub.answers = [page_of(balance_transaction("txn_1"), taken, kept, other)]
 
     rows = list(gateway.movements(since=NOON, until=NOON + timedelta(days=1)))
 
@@ -97,6 +91,19 @@ def test_lists_what_moved_page_by_page(gateway, stub):
         ("FEE", "", ""),
     ]
     assert (rows[3].category, rows[3].amount) == ("OTHER", Money(12000, "JPY"))
+
+
+def test_lists_what_moved_page_by_page(gateway, stub):
+    stub.answers = [
+        page_of(
+            balance_transaction("txn_1"), balance_transaction("txn_2"), has_more=True
+        ),
+        page_of(balance_transaction("txn_3")),
+    ]
+
+    rows = list(gateway.movements(since=NOON, until=NOON + timedelta(days=1)))
+
+    assert [row.ref for row in rows] == ["txn_1", "txn_2", "txn_3"]
     first, second = (dict(parse_qsl(urlsplit(row[0]).query)) for row in stub.asked)
     assert first == {
         "created[gte]": str(int(NOON.timestamp())),

@@ -75,15 +75,8 @@ def test_a_fine_tune_over_a_weekend(wallet, pay_in):
 
     begin, end = moment(6, 9, 20), moment(6, 17, 20)
     compute = start(hold, "compute", "0.34", begin, end)
-    storage = start(
-        hold,
-        "storage",
-        "0.07",
-        begin,
-        end,
-        units=Decimal(200),
-        period_seconds=MONTH_OF_STORAGE,
-    )
+    stored = {"units": Decimal(200), "period_seconds": MONTH_OF_STORAGE}
+    storage = start(hold, "storage", "0.07", begin, end, **stored)
 
     # At 12:00 two full hours and 40 minutes: 0.34 x 2.6667 = 0.9067.
     bill_due(at=moment(6, 12, 5))
