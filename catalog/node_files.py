@@ -81,10 +81,11 @@ class PlannedNodes:
 @dataclass(frozen=True, kw_only=True)
 class NodePlan:
     """
-    What becomes of all lines of a file, in their order.
+    What becomes of all lines of a file, in their order; `medians` is what was asked so far.
     """
 
     rows: list[PlannedNodes]
+    medians: Medians
     counts: Counter[Outcome] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -144,7 +145,7 @@ def plan_nodes(
             continue
         offer = known.get(line.wanted.key)
         rows.append(_planned(line, line.wanted, offer, medians, at))
-    return NodePlan(rows=rows)
+    return NodePlan(rows=rows, medians=medians)
 
 
 def written_nodes(*, supplier_id: int, at: datetime) -> Iterator[str]:
@@ -217,7 +218,9 @@ def _planned(
     if wanted.available_until is not None and wanted.available_until <= at:
         return _refused(line, _("The last day is over already."))
     try:
-        check_ask(wanted, at=at, medians=medians)
+        check_ask(
+            wanted, at=at, current=before.ask if before else None, medians=medians
+        )
     except PriceRefused as refusal:
         return _refused(line, str(refusal))
     if before is None:

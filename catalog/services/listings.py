@@ -18,9 +18,9 @@ from djmoney.money import Money
 import formats
 from catalog import price_bounds
 from catalog.models import Listing, Offer, OfferPrice, Supplier
-from catalog.price_bounds import PriceNotMeant, PriceRefused
+from catalog.price_bounds import Medians, PriceNotMeant, PriceRefused
 from catalog.services.nodes import set_nodes
-from catalog.services.prices import confirm_prices, set_price
+from catalog.services.prices import add_version, confirm_prices
 from money import round_half_up
 
 if TYPE_CHECKING:
@@ -102,20 +102,27 @@ class Nodes:
 
 @transaction.atomic
 def list_nodes(
-    *, supplier_id: int, wanted: Nodes, actor: "User | None", at: datetime
+    *,
+    supplier_id: int,
+    wanted: Nodes,
+    actor: "User | None",
+    at: datetime,
+    medians: Medians | None = None,
 ) -> Offer:
     """
     Offer nodes, at once if the supplier is verified, and return the offer.
 
-    Nodes that were removed before come back as the same offer.
+    Nodes that were removed before come back as the same offer. `medians` are those to
+    hold the ask against, if they were read before.
 
     :raises NodeListed: if the supplier lists such nodes already
     :raises PriceRefused: if the ask cannot be taken, see `check_ask`
     """
     supplier = Supplier.objects.select_for_update().get(pk=supplier_id)
-    check_ask(wanted, at=at)
+    check_ask(wanted, at=at, medians=medians)
     values = dict(zip(KEY, wanted.key, strict=True))
-    offer = supplier.offers.filter(**values).select_related("listing").first()
+    known = supplier.offers.filter(**values).select_related("listing")
+    offer = known.select_for_update(of=["self"]).first()
     if offer is not None and _is_listed(offer):
         raise NodeListed
     until = wanted.available_until
@@ -135,31 +142,34 @@ def list_nodes(
         offer=offer,
         defaults={**wanted.listing(), "paused_at": None, "removed_at": None},
     )
-    _set_ask(offer.pk, wanted.ask, actor=actor, at=at)
+    _set_ask(offer, wanted.ask, actor=actor, at=at)
     return offer
 
 
 @transaction.atomic
 def change_nodes(
-    *, offer_id: int, wanted: Nodes, actor: "User | None", at: datetime
+    *,
+    offer_id: int,
+    wanted: Nodes,
+    actor: "User | None",
+    at: datetime,
+    medians: Medians | None = None,
 ) -> None:
     """
     Change what is said of listed nodes; the ask gets a new version if it changes.
 
     Fewer nodes than are rented is possible: those that are rented stay so, and are not
-    let again. The same ask again confirms that it is true.
+    let again. The same ask again confirms that it is true. `medians` as in `list_nodes`.
 
     :raises PriceRefused: if the ask cannot be taken, see `check_ask`
     """
-    Offer.objects.select_for_update().get(pk=offer_id)
-    if wanted.ask != current_ask(offer_id=offer_id, at=at):
-        check_ask(wanted, at=at)
-    elif wanted.floor is not None and wanted.ask.amount < wanted.floor:
-        raise BelowFloor(Money(wanted.floor, wanted.ask.currency))
+    offer = Offer.objects.select_for_update().get(pk=offer_id)
+    current = current_ask(offer_id=offer_id, at=at)
+    check_ask(wanted, current=current, at=at, medians=medians)
     Offer.objects.filter(pk=offer_id).update(available_until=wanted.available_until)
     set_nodes(offer_id=offer_id, nodes=wanted.nodes, at=at)
     Listing.objects.filter(pk=offer_id).update(**wanted.listing())
-    _set_ask(offer_id, wanted.ask, actor=actor, at=at)
+    _set_ask(offer, wanted.ask, actor=actor, at=at)
 
 
 @transaction.atomic
@@ -214,19 +224,25 @@ def check_ask(
     wanted: Nodes,
     *,
     at: datetime,
-    medians: price_bounds.Medians | None = None,
+    current: Money | None = None,
+    medians: Medians | None = None,
 ) -> None:
     """
     Say what speaks against an ask of a supplier's own.
+
+    An ask that stands already, as `current`, only has to respect the floor. `medians`
+    are those to hold it against, if they were read before.
 
     :raises BelowFloor: if it is below the floor
     :raises AskNeedsStaff: if it is so unlikely that only staff can confirm it
     :raises PriceRefused: if it is not positive
     """
-    if medians is None:
-        medians = price_bounds.recent_medians(gpu_ids=[wanted.gpu_id], at=at)
     if wanted.floor is not None and wanted.ask.amount < wanted.floor:
         raise BelowFloor(Money(wanted.floor, wanted.ask.currency))
+    if wanted.ask == current:
+        return
+    if medians is None:
+        medians = price_bounds.recent_medians(gpu_ids=[wanted.gpu_id], at=at)
     try:
         price_bounds.check(
             wanted.ask,
@@ -248,7 +264,7 @@ def current_ask(*, offer_id: int, at: datetime) -> Money | None:
     return version.hourly_price if version else None
 
 
-def _needs_staff(wanted: Nodes, medians: price_bounds.Medians) -> str:
+def _needs_staff(wanted: Nodes, medians: Medians) -> str:
     currency = wanted.ask.currency.code
     middle = medians.of(gpu_id=wanted.gpu_id, currency=currency)
     if middle is None:
@@ -293,10 +309,9 @@ def _put_on_the_list(which: Q, *, at: datetime) -> None:
     offers.update(is_listed=True, listed_at=at)
 
 
-def _set_ask(offer_id: int, ask: Money, *, actor: "User | None", at: datetime) -> None:
+def _set_ask(offer: Offer, ask: Money, *, actor: "User | None", at: datetime) -> None:
     rounded = Money(round_half_up(ask.amount, price_bounds.RATE_PLACES), ask.currency)
-    if current_ask(offer_id=offer_id, at=at) == rounded:
-        confirm_prices(offer_ids=[offer_id], at=at)
-        return
-    # It was checked before, without anybody's word that it is meant.
-    set_price(offer_id=offer_id, hourly_price=ask, valid_from=at, actor=actor, at=at)
+    if current_ask(offer_id=offer.pk, at=at) == rounded:
+        confirm_prices(offer_ids=[offer.pk], at=at)
+    else:
+        add_version(offer, ask, valid_from=at, actor=actor, at=at)

@@ -3,7 +3,7 @@ Many nodes of a supplier at once, from a file: all of them or none.
 """
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.db import transaction
@@ -71,9 +71,16 @@ def apply_node_file(
     for row in plan.written:
         wanted = row.line.wanted
         assert wanted is not None
+        # All lines are held against what was asked before the first of them.
+        rest: dict[str, Any] = {
+            "wanted": wanted,
+            "actor": actor,
+            "at": at,
+            "medians": plan.medians,
+        }
         if row.offer_id is None:
-            list_nodes(supplier_id=file.supplier_id, wanted=wanted, actor=actor, at=at)
+            list_nodes(supplier_id=file.supplier_id, **rest)
         else:
-            change_nodes(offer_id=row.offer_id, wanted=wanted, actor=actor, at=at)
+            change_nodes(offer_id=row.offer_id, **rest)
     NodeFile.objects.filter(pk=file_id).update(applied_at=at)
     return plan

@@ -51,7 +51,31 @@ def set_price(
         reason=reason,
         is_confirmed=is_confirmed,
     )
-    _refuse_same_start(offer, valid_from)
+    return add_version(
+        offer, hourly_price, valid_from=valid_from, actor=actor, at=at, reason=reason
+    )
+
+
+def add_version(
+    offer: Offer,
+    hourly_price: Money,
+    *,
+    valid_from: datetime,
+    actor: "User | None",
+    at: datetime,
+    reason: str = "",
+) -> OfferPrice:
+    """
+    Add a price that was checked before to an offer that is locked.
+
+    :raises PriceRefused: if a version with this start exists
+    """
+    if offer.prices.filter(valid_from=valid_from).exists():
+        raise PriceRefused(
+            _(
+                "A price that starts at this moment exists already. Choose another start."
+            )
+        )
     return offer.prices.create(
         hourly_price=Money(
             round_half_up(hourly_price.amount, RATE_PLACES), hourly_price.currency
@@ -62,15 +86,6 @@ def set_price(
         created_by=actor,
         reason=reason.strip(),
     )
-
-
-def _refuse_same_start(offer: Offer, valid_from: datetime) -> None:
-    if offer.prices.filter(valid_from=valid_from).exists():
-        raise PriceRefused(
-            _(
-                "A price that starts at this moment exists already. Choose another start."
-            )
-        )
 
 
 def check_price(

@@ -112,6 +112,40 @@ def test_refuses_a_line_with_its_reason(offer, supplier, staff, line, reason):  
     assert Listing.objects.count() == 1
 
 
+def test_an_ask_that_stands_needs_no_staff_again(offer, supplier, staff):  # noqa: F811
+    services.set_price(
+        offer_id=offer.pk,
+        hourly_price=usd("0.9"),
+        valid_from=NOON + HOUR / 2,
+        actor=staff,
+        at=NOON + HOUR / 2,
+        reason="It has NVLink",
+        is_confirmed=True,
+    )
+    line = CHANGED.replace("0.33", "0.9")
+
+    apply(supplier, staff, line)
+
+    assert Offer.objects.get(pk=offer.pk).nodes == 4
+
+
+def test_lines_are_held_against_what_was_asked_before_the_file(
+    offer,
+    supplier,  # noqa: F811
+    staff,
+):
+    # 0.14 and 0.5 are both near 0.34, the median; of what the file asks it is 0.14.
+    asks = {1: "0.14", 2: "0.14", 3: "0.14", 4: "0.14", 5: "0.14", 8: "0.5"}
+    lines = [
+        SAME.replace("paris,1", f"paris,{size}").replace("0.35,USD,0.3", f"{ask},USD,")
+        for size, ask in asks.items()
+    ]
+
+    apply(supplier, staff, *lines)
+
+    assert Listing.objects.count() == len(asks)
+
+
 def test_the_last_day_of_the_calendar_is_no_end_too_far(offer, supplier, staff):  # noqa: F811
     apply(supplier, staff, SAME + "9999-12-31")
 
