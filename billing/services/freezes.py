@@ -175,17 +175,15 @@ def let_go(
     if wallet.frozen_at is None:
         return
     disputes = _disputes_since_frozen(pk=wallet.pk)[wallet.pk]
-    if any(row.status == Dispute.Status.OPEN for row in disputes):
+    frozen = FrozenWallet(available=wallet.available.balance, disputes=disputes)
+    if frozen.is_undecided:
         raise DisputeOpen
-    debt = -wallet.available.balance
-    if debt.amount > 0:
-        if not writes_off:
-            raise DebtLeft
-        entry = Entry(
-            losses, wallet.available, debt, Transfer.Kind.WRITE_OFF, "write-off"
-        )
-        key = f"let-go:{wallet.pk}:{wallet.frozen_at:%Y%m%dT%H%M%S.%f}"
-        post([entry], key=key, at=at)
+    if frozen.debt and not writes_off:
+        raise DebtLeft
+    kind = Transfer.Kind.WRITE_OFF
+    entry = Entry(losses, wallet.available, frozen.debt, kind, "write-off")
+    key = f"let-go:{wallet.pk}:{wallet.frozen_at:%Y%m%dT%H%M%S.%f}"
+    post([entry], key=key, at=at)
     unfreeze_wallet(user_id=wallet.user_id, currency=wallet.currency)
     _note(wallet, WalletEvent.Kind.LET_GO, reason=reason, at=at, actor_id=actor_id)
     if disputes:
