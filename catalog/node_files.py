@@ -8,7 +8,7 @@ file that is read again changes nothing. What a file does not name stays as it i
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -21,7 +21,7 @@ from djmoney.money import Money
 from catalog.models import GpuModel, Offer, Region
 from catalog.price_bounds import Medians, PriceRefused, recent_medians
 from catalog.price_plans import Outcome
-from catalog.services.listings import KEY, MACHINE, Nodes, check_ask
+from catalog.services.listings import KEY, MACHINE, NodeListed, Nodes, check_ask
 from catalog.uploads import read_rows
 from csv_files import csv_lines, unguarded
 
@@ -51,6 +51,8 @@ LIMITS = {
 MOST_NETWORK = 1600
 PRICE = re.compile(r"\d{1,7}(\.\d{1,6})?", re.ASCII)
 CUDA = re.compile(r"\d{1,2}\.\d{1,2}", re.ASCII)
+
+Key = tuple[int, int, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,23 +131,18 @@ def plan_nodes(
     """
     Say what becomes of each line at `at`, and why if it cannot be.
     """
-    known = {_key_of(offer): offer for offer in listed_offers(supplier_id, at=at)}
     gpu_ids = {line.wanted.gpu_id for line in lines if line.wanted}
-    medians = recent_medians(gpu_ids=gpu_ids, at=at)
-    first: dict[tuple[int, int, int], int] = {}
-    rows = []
-    for line in lines:
-        if line.wanted is None:
-            rows.append(_refused(line, line.fault))
-            continue
-        earlier = first.setdefault(line.wanted.key, line.number)
-        if earlier != line.number:
-            fault = _("Line %(number)s is about these nodes already.")
-            rows.append(_refused(line, fault % {"number": earlier}))
-            continue
-        offer = known.get(line.wanted.key)
-        rows.append(_planned(line, line.wanted, offer, medians, at))
-    return NodePlan(rows=rows, medians=medians)
+    judge = _Judge(
+        at=at,
+        listed={key_of(each): each for each in listed_offers(supplier_id, at=at)},
+        others={
+            key_of(each)
+            for each in Offer.objects.filter(supplier=supplier_id, listing=None)
+        },
+        medians=recent_medians(gpu_ids=gpu_ids, at=at),
+    )
+    rows = [judge.row(line) for line in lines]
+    return NodePlan(rows=rows, medians=judge.medians)
 
 
 def written_nodes(*, supplier_id: int, at: datetime) -> Iterator[str]:
@@ -201,40 +198,68 @@ def last_day(until: datetime | None) -> date | None:
     return (until.astimezone(UTC) - timedelta(seconds=1)).date() if until else None
 
 
-def _key_of(offer: Any) -> tuple[int, int, int]:
-    return offer.gpu_id, offer.region_id, offer.gpus_per_node
+def key_of(nodes: Nodes | Offer) -> Key:
+    return nodes.gpu_id, nodes.region_id, nodes.gpus_per_node
+
+
+@dataclass(kw_only=True)
+class _Judge:
+    """
+    Holds lines against what is known, one after the other.
+
+    `others` are offers that are no listings: staff keep them.
+    """
+
+    at: datetime
+    listed: Mapping[Key, Any]
+    others: Collection[Key]
+    medians: Medians
+    taken: dict[Key, int] = field(default_factory=dict)
+
+    def row(self, line: NodeLine) -> PlannedNodes:
+        if line.wanted is None:
+            return _refused(line, line.fault)
+        try:
+            return self._judged(line, line.wanted)
+        except (_CannotBe, NodeListed, PriceRefused) as refusal:
+            return _refused(line, str(refusal))
+
+    def _judged(self, line: NodeLine, wanted: Nodes) -> PlannedNodes:
+        key = key_of(wanted)
+        first = self.taken.setdefault(key, line.number)
+        if first != line.number:
+            fault = _("Line %(number)s is about these nodes already.")
+            raise _CannotBe(fault % {"number": first})
+        if key in self.others:
+            raise NodeListed
+        offer = self.listed.get(key)
+        if offer is None:
+            self._check(wanted, current=None)
+            return PlannedNodes(line=line, outcome=Outcome.ADDED)
+        changes = _changes(offer, wanted)
+        outcome = Outcome.CHANGED if changes else Outcome.UNCHANGED
+        if changes:
+            self._check(wanted, current=nodes_of(offer).ask)
+        return PlannedNodes(
+            line=line, outcome=outcome, offer_id=offer.pk, changes=changes
+        )
+
+    def _check(self, wanted: Nodes, *, current: Money | None) -> None:
+        if wanted.available_until is not None and wanted.available_until <= self.at:
+            raise _CannotBe(_("The last day is over already."))
+        check_ask(wanted, at=self.at, current=current, medians=self.medians)
+        if current is not None and current.currency != wanted.ask.currency:
+            fault = _("These nodes are priced in %(code)s. Remove them to change that.")
+            raise _CannotBe(fault % {"code": current.currency.code})
 
 
 def _refused(line: NodeLine, refusal: str) -> PlannedNodes:
     return PlannedNodes(line=line, outcome=Outcome.REFUSED, refusal=refusal)
 
 
-def _planned(
-    line: NodeLine, wanted: Nodes, offer: Any, medians: Medians, at: datetime
-) -> PlannedNodes:
-    before = nodes_of(offer) if offer else None
-    if before is not None and before == wanted:
-        return PlannedNodes(line=line, outcome=Outcome.UNCHANGED, offer_id=offer.pk)
-    if wanted.available_until is not None and wanted.available_until <= at:
-        return _refused(line, _("The last day is over already."))
-    try:
-        check_ask(
-            wanted, at=at, current=before.ask if before else None, medians=medians
-        )
-    except PriceRefused as refusal:
-        return _refused(line, str(refusal))
-    if before is None:
-        return PlannedNodes(line=line, outcome=Outcome.ADDED)
-    if before.ask.currency != wanted.ask.currency:
-        fault = _("These nodes are priced in %(code)s. Remove them to change that.")
-        return _refused(line, fault % {"code": before.ask.currency.code})
-    old, new = _cells(before, offer), _cells(wanted, offer)
-    changes = [
-        (name, old[name], new[name]) for name in COLUMNS if old[name] != new[name]
-    ]
-    return PlannedNodes(
-        line=line, outcome=Outcome.CHANGED, offer_id=offer.pk, changes=changes
-    )
+def _changes(offer: Any, wanted: Nodes) -> list[tuple[str, str, str]]:
+    old, new = _cells(nodes_of(offer), offer), _cells(wanted, offer)
+    return [(name, old[name], new[name]) for name in COLUMNS if old[name] != new[name]]
 
 
 def _cells(nodes: Nodes, offer: Any) -> dict[str, str]:
@@ -260,7 +285,7 @@ def _plain(amount: Decimal) -> str:
     return f"{amount.normalize():f}"
 
 
-class _Unreadable(Exception):
+class _CannotBe(Exception):
     """
     A line says nothing that can be done; the message says why.
     """
@@ -275,14 +300,14 @@ class _Row(NamedTuple):
         if re.fullmatch(r"\d{1,7}", text, re.ASCII) and least <= int(text) <= most:
             return int(text)
         fault = _("%(column)s is a whole number from %(least)s to %(most)s.")
-        raise _Unreadable(fault % {"column": name, "least": least, "most": most})
+        raise _CannotBe(fault % {"column": name, "least": least, "most": most})
 
     def price(self, name: str) -> Decimal:
         text = self.cells[name]
         if PRICE.fullmatch(text) and Decimal(text) > 0:
             return Decimal(text)
         fault = _("%(column)s is a price like 0.33, with a decimal point.")
-        raise _Unreadable(fault % {"column": name})
+        raise _CannotBe(fault % {"column": name})
 
     def network(self) -> Decimal:
         text = self.cells["network_gbps"]
@@ -290,12 +315,12 @@ class _Row(NamedTuple):
             figure = Decimal(text)
             if 0 < figure <= MOST_NETWORK:
                 return figure
-        raise _Unreadable(_("network_gbps is a number like 10 or 2.5."))
+        raise _CannotBe(_("network_gbps is a number like 10 or 2.5."))
 
     def cuda(self) -> str:
         text = self.cells["cuda_version"]
         if text and not CUDA.fullmatch(text):
-            raise _Unreadable(_("cuda_version is written like 12.8, or left empty."))
+            raise _CannotBe(_("cuda_version is written like 12.8, or left empty."))
         return text
 
     def currency(self) -> str:
@@ -303,7 +328,7 @@ class _Row(NamedTuple):
         if code not in settings.CURRENCIES:
             fault = _("There is no currency “%(code)s” here. Write one of %(codes)s.")
             codes = ", ".join(settings.CURRENCIES)
-            raise _Unreadable(fault % {"code": code, "codes": codes})
+            raise _CannotBe(fault % {"code": code, "codes": codes})
         return code
 
     def until(self) -> datetime | None:
@@ -313,14 +338,14 @@ class _Row(NamedTuple):
         try:
             return end_of(date.fromisoformat(text))
         except ValueError as error:
-            raise _Unreadable(
+            raise _CannotBe(
                 _("until is a day like 2027-01-31, or left empty.")
             ) from error
 
     def one_of(self, name: str, known: Mapping[str, int]) -> int:
         if (slug := self.cells[name]) not in known:
             fault = _("There is no %(column)s “%(slug)s”.")
-            raise _Unreadable(fault % {"column": name, "slug": slug})
+            raise _CannotBe(fault % {"column": name, "slug": slug})
         return known[slug]
 
 
@@ -336,11 +361,11 @@ def _read(
     label = " · ".join(cells.get(name, "") for name in COLUMNS[:3])
     try:
         if None in row or None in row.values():
-            raise _Unreadable(  # noqa: TRY301 - one way out for all faults
+            raise _CannotBe(  # noqa: TRY301 - one way out for all faults
                 _("This line has not as many cells as the first one.")
             )
         wanted = _wanted(_Row(cells), gpus, regions)
-    except _Unreadable as error:
+    except _CannotBe as error:
         return NodeLine(number=number, label=label, fault=str(error))
     return NodeLine(number=number, label=label, wanted=wanted)
 

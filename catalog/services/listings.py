@@ -85,8 +85,11 @@ class Nodes:
     available_until: datetime | None
 
     @property
-    def key(self) -> tuple[int, int, int]:
-        return self.gpu_id, self.region_id, self.gpus_per_node
+    def place(self) -> dict[str, int]:
+        """
+        Return what an offer of a supplier is found by.
+        """
+        return {name: getattr(self, name) for name in KEY}
 
     def listing(self) -> dict[str, Any]:
         """
@@ -120,22 +123,12 @@ def list_nodes(
     """
     supplier = Supplier.objects.select_for_update().get(pk=supplier_id)
     check_ask(wanted, at=at, medians=medians)
-    values = dict(zip(KEY, wanted.key, strict=True))
-    known = supplier.offers.filter(**values).select_related("listing")
+    known = supplier.offers.filter(**wanted.place).select_related("listing")
     offer = known.select_for_update(of=["self"]).first()
-    if offer is not None and _is_listed(offer):
-        raise NodeListed
-    until = wanted.available_until
     if offer is None:
-        offer = Offer.objects.create(
-            supplier=supplier,
-            **values,
-            nodes=wanted.nodes,
-            free_nodes=wanted.nodes,
-            available_until=until,
-            is_listed=supplier.is_verified,
-            listed_at=at,
-        )
+        offer = _add(supplier, wanted, at=at)
+    elif _is_listed(offer):
+        raise NodeListed
     else:
         _put_back(offer, supplier=supplier, wanted=wanted, at=at)
     Listing.objects.update_or_create(
@@ -286,6 +279,18 @@ def _needs_staff(wanted: Nodes, medians: Medians) -> str:
 def _is_listed(offer: Offer) -> bool:
     listing = getattr(offer, "listing", None)
     return listing is None or listing.removed_at is None
+
+
+def _add(supplier: Supplier, wanted: Nodes, *, at: datetime) -> Offer:
+    return Offer.objects.create(
+        supplier=supplier,
+        **wanted.place,
+        nodes=wanted.nodes,
+        free_nodes=wanted.nodes,
+        available_until=wanted.available_until,
+        is_listed=supplier.is_verified,
+        listed_at=at,
+    )
 
 
 def _put_back(offer: Offer, *, supplier: Supplier, wanted: Nodes, at: datetime) -> None:

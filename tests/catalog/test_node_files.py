@@ -146,10 +146,33 @@ def test_lines_are_held_against_what_was_asked_before_the_file(
     assert Listing.objects.count() == len(asks)
 
 
+def test_refuses_nodes_that_staff_listed_for_the_supplier(
+    offer,
+    supplier,  # noqa: F811
+    staff,
+):
+    Listing.objects.filter(pk=offer.pk).delete()
+
+    plan = plan_of(supplier, CHANGED)
+
+    assert "You list nodes" in plan.rows[0].refusal
+    with pytest.raises(services.NodesRefused):
+        apply(supplier, staff, CHANGED)
+
+
 def test_the_last_day_of_the_calendar_is_no_end_too_far(offer, supplier, staff):  # noqa: F811
     apply(supplier, staff, SAME + "9999-12-31")
 
     assert is_live(offer, LATER)
+
+
+def test_an_end_within_a_day_stays_as_it_is(offer, supplier):  # noqa: F811
+    Offer.objects.update(available_until=NOON + 30 * HOUR)
+    text = "".join(written_nodes(supplier_id=supplier.pk, at=LATER))
+
+    plan = plan_nodes(read_nodes(text), supplier_id=supplier.pk, at=LATER)
+
+    assert [str(row.outcome) for row in plan.rows] == ["unchanged"]
 
 
 def test_refuses_the_second_line_about_the_same_nodes(offer, supplier):  # noqa: F811
