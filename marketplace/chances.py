@@ -14,11 +14,9 @@ from djmoney.money import Money
 from catalog.models import GpuModel, Region
 from catalog.names import region_name
 from marketplace.book import asks_of
-from marketplace.suppliers.desk import share_of
+from marketplace.suppliers.desk import MONTH_HOURS, share_of
 from money import round_half_up
 from workspaces.queueing import BOOK_CURRENCY
-
-MONTH_HOURS = 730
 
 
 class Waiting(NamedTuple):
@@ -59,16 +57,8 @@ class NodeChance:
     gpus: int
     waiting_gpus: int
     free_gpus: int
-    renters: int
     ask: Money
     gpu_hours: int
-
-    @property
-    def gap(self) -> int:
-        """
-        Return how many GPUs more wait than are free.
-        """
-        return self.waiting_gpus - self.free_gpus
 
     @property
     def earns(self) -> Money:
@@ -77,9 +67,13 @@ class NodeChance:
         return Money(round_half_up(net.amount * node_hours), net.currency)
 
 
-def chances_of(rows: Sequence[Waiting], at: datetime) -> list[NodeChance]:
+def chances_of(
+    rows: Sequence[Waiting], at: datetime, *, fewest_renters: int = 1
+) -> list[NodeChance]:
     """
     Return, for each place where more waits than is free, what a node there would earn.
+
+    Left out is what fewer than `fewest_renters` different renters would pay.
     """
     places: dict[tuple[int, str, int], list[Waiting]] = defaultdict(list)
     for row in rows:
@@ -94,9 +88,10 @@ def chances_of(rows: Sequence[Waiting], at: datetime) -> list[NodeChance]:
     chances = []
     for (gpu_id, region, size), there in places.items():
         unmet = [row for row in there if not row.is_met]
-        if not unmet:
+        best = _best_ask(unmet, size, fewest_renters)
+        if best is None:
             continue
-        ask, hours = _best_ask(unmet, size)
+        ask, hours = best
         chances.append(
             NodeChance(
                 gpu_id=gpu_id,
@@ -106,7 +101,6 @@ def chances_of(rows: Sequence[Waiting], at: datetime) -> list[NodeChance]:
                 gpus=size,
                 waiting_gpus=sum(row.gpus for row in there),
                 free_gpus=free[gpu_id, region, size],
-                renters=len({row.renter for row in unmet}),
                 ask=Money(ask, BOOK_CURRENCY),
                 gpu_hours=hours,
             )
@@ -114,18 +108,21 @@ def chances_of(rows: Sequence[Waiting], at: datetime) -> list[NodeChance]:
     return sorted(chances, key=lambda row: (-row.earns.amount, row.gpu, row.region))
 
 
-def _best_ask(unmet: Sequence[Waiting], size: int) -> tuple[Decimal, int]:
+def _best_ask(
+    unmet: Sequence[Waiting], size: int, fewest_renters: int
+) -> tuple[Decimal, int] | None:
     """
     Return the ask at which one node earns most from what waits, and for how long.
 
     Whoever pays that much or more could take it, one after the other, for a month.
     """
-    limits = sorted({row.limit for row in unmet})
-    options = [(limit, _hours_at(limit, unmet, size)) for limit in limits]
+    options = []
+    for limit in {row.limit for row in unmet}:
+        takers = [row for row in unmet if row.limit >= limit]
+        if len({row.renter for row in takers}) >= fewest_renters:
+            hours = sum(row.gpu_hours for row in takers)
+            options.append((limit, min(hours, MONTH_HOURS * size)))
     # Never above what is taken for certain: a limit is the most that somebody pays.
-    return max(options, key=lambda option: (option[0] * option[1], -option[0]))
-
-
-def _hours_at(limit: Decimal, unmet: Sequence[Waiting], size: int) -> int:
-    hours = sum(row.gpu_hours for row in unmet if row.limit >= limit)
-    return min(hours, MONTH_HOURS * size)
+    return max(
+        options, key=lambda option: (option[0] * option[1], -option[0]), default=None
+    )

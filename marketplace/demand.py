@@ -5,6 +5,9 @@ Staff see every group. Suppliers see it without names: a group in which fewer th
 different renters wait is merged into "others", and where others would still be fewer than
 three, the smallest group shown is merged into them as well, so that nobody can be found
 by subtraction. Where fewer than three renters wait in all, nothing is shown.
+
+A request is counted in each of its regions, so regions are merged by the sets of them
+that are accepted: otherwise what two regions differ by could be one renter's request.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +16,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from django.conf import settings
 from django.utils.functional import Promise
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
@@ -84,14 +86,12 @@ class Group:
 
 class Cut(NamedTuple):
     """
-    The groups of one question, such as "by region"; `may_overlap` if one request can
-    be in several.
+    The groups of one question, such as "by region".
     """
 
     name: str
     title: str | Promise
     groups: list[Group]
-    may_overlap: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,12 +113,15 @@ def board_of(*, at: datetime, is_public: bool) -> Board:
     if is_public and len(total.renters) < FEWEST_RENTERS:
         nothing = Group(key="all", label=total.label)
         return Board(total=nothing, cuts=[], chances=[], is_hidden=True)
-    cuts = [*_cuts(rows), _by_week(rows, at)]
-    chances = chances_of(rows, at)
-    if is_public:
-        cuts = [cut._replace(groups=merged(cut.groups)) for cut in cuts]
-        chances = [row for row in chances if row.renters >= FEWEST_RENTERS]
-    return Board(total=total, cuts=cuts, chances=chances)
+    if not is_public:
+        cuts = [*_cuts(rows), _by_week(rows, at)]
+        return Board(total=total, cuts=cuts, chances=chances_of(rows, at))
+    cuts = [*_cuts(_without_rare_regions(rows)), _by_week(rows, at)]
+    return Board(
+        total=total,
+        cuts=[cut._replace(groups=merged(cut.groups)) for cut in cuts],
+        chances=chances_of(rows, at, fewest_renters=FEWEST_RENTERS),
+    )
 
 
 def _waiting(at: datetime) -> list[Waiting]:
@@ -158,9 +161,26 @@ def _row(bid: Bid, recipe: Sequence[Any], *, is_met: bool) -> Waiting:
     )
 
 
+def _without_rare_regions(rows: Sequence[Waiting]) -> list[Waiting]:
+    """
+    Count requests whose set of regions is too rare to be shown as "others" instead.
+    """
+
+    def accepted(row: Waiting) -> str:
+        return " ".join(sorted(row.regions))
+
+    sets = _cut("regions", "", rows, lambda row: [(accepted(row), "")]).groups
+    common = {group.key for group in merged(sets)}
+    others = frozenset({OTHERS})
+    return [
+        row if accepted(row) in common else row._replace(regions=others) for row in rows
+    ]
+
+
 def _cuts(rows: Sequence[Waiting]) -> list[Cut]:
     gpus = dict(GpuModel.objects.values_list("pk", "label"))
     regions = {region.slug: region_name(region) for region in Region.objects.all()}
+    regions[OTHERS] = _("Others")
     sizes: dict[int, Decimal] = dict(
         BaseModel.objects.values_list("pk", "total_params_b")
     )
@@ -172,7 +192,7 @@ def _cuts(rows: Sequence[Waiting]) -> list[Cut]:
             _("By region"),
             rows,
             lambda row: [(slug, regions.get(slug, slug)) for slug in row.regions],
-        )._replace(may_overlap=True),
+        ),
         _cut(
             "method",
             _("By method"),
@@ -216,8 +236,8 @@ def _cut(
     return Cut(name, title, sorted(groups.values(), key=order))
 
 
-def _by_money(group: Group) -> tuple[Decimal, str]:
-    return -group.money, str(group.label)
+def _by_money(group: Group) -> tuple[bool, Decimal, str]:
+    return group.key == OTHERS, -group.money, str(group.label)
 
 
 def _by_key(group: Group) -> str:
@@ -310,7 +330,7 @@ def board_rows(board: Board) -> list[list[Any]]:
             group.gpu_hours,
             group.unmet,
             group.funded,
-            settings.CURRENCIES[0],
+            BOOK_CURRENCY,
         ]
         for cut, group in groups
     ]

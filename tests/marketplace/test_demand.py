@@ -74,7 +74,7 @@ def test_says_what_one_more_node_would_earn(ask_for, none_free):
     assert (best.ask, best.gpu_hours) == (Money("0.33", "USD"), 80)
     # Of each hour 0.03 are our fee: 80 times 0.30.
     assert best.earns == Money("24.00", "USD")
-    assert (best.waiting_gpus, best.free_gpus, best.gap) == (2, 0, 2)
+    assert (best.waiting_gpus, best.free_gpus) == (2, 0)
 
 
 def test_suppliers_see_nothing_of_fewer_than_three_renters(ask_for, none_free):
@@ -95,8 +95,44 @@ def test_suppliers_see_groups_of_three_renters(ask_for, none_free):
     board = board_of(at=NOON, is_public=True)
 
     assert board.total.requests == 3
-    assert [row.renters for row in board.chances] == [3, 3]
+    assert [row.gpu_hours for row in board.chances] == [120, 120]
     assert len(board_rows(board)) == 1 + sum(len(cut.groups) for cut in board.cuts)
+
+
+def test_no_region_tells_of_one_renter_by_what_it_has_more(ask_for, none_free):
+    for number in (1, 2, 3):
+        ask_for(number)
+    for number in (4, 5, 6, 7):
+        ask_for(number, regions=["eu-west-paris"])
+    ask_for(8, regions=["eu-central-frankfurt"])
+
+    staff = groups_of(board_of(at=NOON, is_public=False), "region")
+    public = groups_of(board_of(at=NOON, is_public=True), "region")
+
+    assert {key: group.requests for key, group in staff.items()} == {
+        "eu-central-frankfurt": 4,
+        "eu-west-paris": 7,
+    }
+    # 7 of 8 in Paris would leave renter 8: those who take both regions join them.
+    assert {key: group.requests for key, group in public.items()} == {
+        "eu-west-paris": 4,
+        "others": 4,
+    }
+
+
+def test_suppliers_see_no_limit_and_hours_of_one_renter(ask_for, none_free):
+    for number in (1, 2, 3):
+        ask_for(number)
+    ask_for(4, wanted_limit=Decimal("2.00"))
+
+    staff = board_of(at=NOON, is_public=False).chances
+    public = board_of(at=NOON, is_public=True).chances
+
+    # 40 h at 2.00 are more than 160 h at 0.33, but they are one renter's.
+    assert {(row.ask.amount, row.gpu_hours) for row in staff} == {(Decimal(2), 40)}
+    assert {(row.ask.amount, row.gpu_hours) for row in public} == {
+        (Decimal("0.33"), 160)
+    }
 
 
 def group(key, *renters):
