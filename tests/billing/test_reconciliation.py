@@ -2,7 +2,6 @@
 Our ledger against the provider's own books, as the sandbox keeps them.
 """
 
-import json
 from datetime import timedelta
 from decimal import Decimal
 from io import StringIO
@@ -12,6 +11,7 @@ from django.core.management import call_command
 
 from billing import tasks
 from billing.checks import check_providers
+from billing.demo import take_events
 from billing.gateway import OutcomeUnknown
 from billing.gateways import sandbox
 from billing.gateways.sandbox import SandboxGateway
@@ -23,7 +23,6 @@ from billing.models import (
     TopUp,
     Transfer,
 )
-from billing.services.events import process_event, store_event
 from billing.services.reconciliation import reconcile
 from billing.services.refunds import refund_payment
 from tests.billing import provider
@@ -38,17 +37,9 @@ def hear_all():
     """
     Let the events of the sandbox arrive that have not yet.
     """
-    for row in SandboxDelivery.objects.filter(delivered_at=None).order_by("pk"):
-        event = json.loads(row.body)
-        stored = store_event(
-            provider="sandbox",
-            body=row.body,
-            event_id=event["id"],
-            kind=event["type"],
-            at=NOON,
-        )
-        process_event(event_id=stored.pk, at=NOON)
-    SandboxDelivery.objects.update(delivered_at=NOON)
+    new = SandboxDelivery.objects.filter(delivered_at=None)
+    take_events(new.order_by("pk"), at=NOON)
+    new.update(delivered_at=NOON)
 
 
 @pytest.fixture

@@ -2,14 +2,13 @@
 Steps of a top-up that several tests take.
 """
 
-import json
 import re
 
 from django.urls import reverse
 
 import clock
+from billing.demo import take_events
 from billing.models import SandboxPayment, TopUp
-from billing.services.events import process_event, store_event
 
 URL = "/wallet/top-up/"
 FILLED = {"amount": "100.00", "currency": "EUR", "country": "FR"}
@@ -33,16 +32,7 @@ def sandbox_url(top_up, name="sandbox_pay"):
 
 def hear(top_up):
     """
-    Let the site hear every event that the sandbox has to tell, signed, over HTTP.
+    Let the site hear every event that the sandbox has to tell.
     """
-    for row in SandboxPayment.objects.get().deliveries.order_by("pk"):
-        event = json.loads(row.body)
-        stored = store_event(
-            provider="sandbox",
-            body=row.body,
-            event_id=event["id"],
-            kind=event["type"],
-            at=clock.now(),
-        )
-        process_event(event_id=stored.pk, at=clock.now())
+    take_events(SandboxPayment.objects.get().deliveries.order_by("pk"), at=clock.now())
     return TopUp.objects.get(pk=top_up.pk)

@@ -26,23 +26,28 @@ def catalog(db: None, now: datetime) -> None:
     put_catalog(at=now)
 
 
+def make_gpu(**changes: Any) -> GpuModel:
+    facts = {
+        "slug": "test-gpu",
+        "name": "Test GPU",
+        "label": "Test",
+        "vendor": "NVIDIA",
+        "architecture": "Ada Lovelace",
+        "memory_gb": 24,
+        "memory_type": "GDDR6X",
+        "bandwidth_gbs": 1008,
+        "tdp_w": 450,
+        "form_factor": "PCIe",
+        "nvlink": "no",
+        "launch_year": 2022,
+        "source_url": "https://example.com/gpu",
+    }
+    return GpuModel.objects.create(**facts | changes)
+
+
 @pytest.fixture
 def gpu(db: None) -> GpuModel:
-    return GpuModel.objects.create(
-        slug="test-gpu",
-        name="Test GPU",
-        label="Test",
-        vendor="NVIDIA",
-        architecture="Ada Lovelace",
-        memory_gb=24,
-        memory_type="GDDR6X",
-        bandwidth_gbs=1008,
-        tdp_w=450,
-        form_factor="PCIe",
-        nvlink="no",
-        launch_year=2022,
-        source_url="https://example.com/gpu",
-    )
+    return make_gpu()
 
 
 @pytest.fixture

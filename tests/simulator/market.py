@@ -76,7 +76,6 @@ class Market:
     requests: list = field(default_factory=list)
     # Every match: the request, the offer and the ask.
     matches: list = field(default_factory=list)
-    was_opened: bool = False
     is_open: bool = False
 
     def in_states(self, *states):

@@ -18,21 +18,13 @@ from billing.services.events import process_due, store_event
 from billing.services.profiles import save_profile
 from billing.services.rates import load_rates
 from billing.services.top_ups import confirm_top_up, start_top_up
-from catalog.models import (
-    BaseModel,
-    GpuModel,
-    Image,
-    Listing,
-    Offer,
-    OfferPrice,
-    Region,
-    StoragePlan,
-    Supplier,
-)
+from catalog.models import Listing, Offer, OfferPrice, Region, Supplier
 from tests.billing.conftest import SUPPLIER, make_wallet
+from tests.catalog.conftest import make_gpu
 from tests.catalog_copy import put_catalog
 from tests.simulator import market
 from tests.simulator.units import DAY, moment
+from tests.workspaces.conftest import wanted_on
 from workspaces.services import WantedWorkspace
 
 START = int(datetime(2026, 10, 20, 7, tzinfo=UTC).timestamp())
@@ -97,7 +89,9 @@ def set_stage():
         gpus=gpus,
         regions={slug: _region(slug).pk for slug in ("north", "south")},
         suppliers={payee: _supplier(slug).pk for payee, slug in SUPPLIERS.items()},
-        wanted=_wanted(gpus[0]),
+        wanted=wanted_on(
+            gpus[0], regions=["north"], hours=1, storage_gb=0, kept_days=0
+        ),
         offers=[],
     )
     stage.offers = [_offer(stage, *terms) for terms in OFFERED]
@@ -144,21 +138,8 @@ def _tell(row, at):
 
 
 def _gpu(number):
-    return GpuModel.objects.create(
-        slug=f"gpu-{number}",
-        name=f"GPU {number}",
-        label=f"GPU {number}",
-        vendor="NVIDIA",
-        architecture="Ada Lovelace",
-        memory_gb=80,
-        memory_type="GDDR6X",
-        bandwidth_gbs=1008,
-        tdp_w=450,
-        form_factor="PCIe",
-        nvlink="no",
-        launch_year=2022,
-        source_url="https://example.com/gpu",
-    )
+    name = f"GPU {number}"
+    return make_gpu(slug=f"gpu-{number}", name=name, label=name, memory_gb=80)
 
 
 def _region(slug):
@@ -167,31 +148,6 @@ def _region(slug):
 
 def _supplier(slug):
     return Supplier.objects.create(slug=slug, name=slug, is_verified=True)
-
-
-def _wanted(gpu):
-    return WantedWorkspace(
-        base_model=BaseModel.objects.get(hf_id="meta-llama/Meta-Llama-3.1-8B"),
-        revision="0123456789abcdef0123456789abcdef01234567",
-        method="qlora",
-        sequence_length=2048,
-        micro_batch=1,
-        lora_rank=16,
-        is_checkpointing=True,
-        image=Image.objects.get(slug="unsloth"),
-        gpu=gpu,
-        gpus=1,
-        regions=["north"],
-        hours=1,
-        currency="USD",
-        wanted_limit=None,
-        storage_plan=StoragePlan.objects.get(slug="persistent"),
-        storage_gb=0,
-        kept_days=0,
-        checkpoint_minutes=30,
-        checkpoints_kept=3,
-        kept_at_end="LAST",
-    )
 
 
 def _offer(stage, payee, gpu, gpus, region, nodes, ask, currency):
@@ -208,21 +164,7 @@ def _offer(stage, payee, gpu, gpus, region, nodes, ask, currency):
         free_nodes=nodes,
         listed_at=at,
     )
-    Listing.objects.create(
-        offer=row,
-        cpu_cores=16,
-        ram_gb=64,
-        disk_gb=1000,
-        network_gbps=10,
-        currency=currency,
-    )
-    OfferPrice.objects.create(
-        offer=row,
-        hourly_price=Money(Decimal(ask) / 1_000_000, currency),
-        valid_from=at,
-        confirmed_at=at,
-        created_at=at,
-    )
+    _price(row, ask, currency, at)
     return {
         "id": row.pk,
         "payee": payee,
@@ -235,3 +177,21 @@ def _offer(stage, payee, gpu, gpus, region, nodes, ask, currency):
         "listed_at": START,
         "confirmed_at": START,
     }
+
+
+def _price(offer, ask, currency, at):
+    Listing.objects.create(
+        offer=offer,
+        cpu_cores=16,
+        ram_gb=64,
+        disk_gb=1000,
+        network_gbps=10,
+        currency=currency,
+    )
+    OfferPrice.objects.create(
+        offer=offer,
+        hourly_price=Money(Decimal(ask) / 1_000_000, currency),
+        valid_from=at,
+        confirmed_at=at,
+        created_at=at,
+    )

@@ -71,32 +71,37 @@ def rich_renter(renter):
     return renter
 
 
+def wanted_on(gpu, **changes):
+    facts = {
+        "base_model": BaseModel.objects.get(hf_id="meta-llama/Meta-Llama-3.1-8B"),
+        "revision": COMMIT,
+        "method": "qlora",
+        "sequence_length": 2048,
+        "micro_batch": 1,
+        "lora_rank": 16,
+        "is_checkpointing": True,
+        "image": Image.objects.get(slug="unsloth"),
+        "gpu": gpu,
+        "gpus": 1,
+        "regions": ["eu-central-frankfurt", "eu-west-paris"],
+        "hours": 40,
+        "currency": "USD",
+        "wanted_limit": None,
+        "storage_plan": StoragePlan.objects.get(slug="persistent"),
+        "storage_gb": 200,
+        "kept_days": 7,
+        "checkpoint_minutes": 30,
+        "checkpoints_kept": 3,
+        "kept_at_end": "LAST",
+        "dataset_note": "",
+        "start_deadline": None,
+    }
+    return services.WantedWorkspace(**facts | changes)
+
+
 @pytest.fixture
 def wanted(offer):
-    return services.WantedWorkspace(
-        base_model=BaseModel.objects.get(hf_id="meta-llama/Meta-Llama-3.1-8B"),
-        revision=COMMIT,
-        method="qlora",
-        sequence_length=2048,
-        micro_batch=1,
-        lora_rank=16,
-        is_checkpointing=True,
-        image=Image.objects.get(slug="unsloth"),
-        gpu=GpuModel.objects.get(slug="rtx-4090"),
-        gpus=1,
-        regions=["eu-central-frankfurt", "eu-west-paris"],
-        hours=40,
-        currency="USD",
-        wanted_limit=None,
-        storage_plan=StoragePlan.objects.get(slug="persistent"),
-        storage_gb=200,
-        kept_days=7,
-        checkpoint_minutes=30,
-        checkpoints_kept=3,
-        kept_at_end="LAST",
-        dataset_note="",
-        start_deadline=None,
-    )
+    return wanted_on(GpuModel.objects.get(slug="rtx-4090"))
 
 
 @pytest.fixture
