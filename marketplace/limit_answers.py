@@ -61,7 +61,7 @@ def answer_of(
     Return what the limit would get from the book as it stands, by the rule itself.
     """
     asks = {offer.pk: _ask(offer) for offer in page.offers}
-    bid = _bid(wanted, gpu_id=gpu_id, regions=[r.slug for r in page.regions], at=at)
+    bid = _bid(wanted, gpu_id=gpu_id, page=page, at=at)
     prices = sorted(_prices(bid, asks.values(), at=at))
     rivals = _rivals(bid, at=at)
     is_played = len(rivals) <= MOST_BEFORE
@@ -105,7 +105,8 @@ def _prices(
     for ask in asks:
         is_lasting = ask.available_until is None or ask.available_until >= until
         is_there = ask.region in bid.regions and ask.gpus_per_node == bid.gpus
-        if is_lasting and is_there and ask.currency in bid.rates:
+        is_meant = is_lasting and is_there and ask.key not in bid.avoids
+        if is_meant and ask.currency in bid.rates:
             yield price_of(ask, bid), ask.free_nodes
 
 
@@ -118,7 +119,8 @@ def _play(
     return None
 
 
-def _bid(wanted: WantedNode, *, gpu_id: int, regions: list[str], at: datetime) -> Bid:
+def _bid(wanted: WantedNode, *, gpu_id: int, page: OrderBook, at: datetime) -> Bid:
+    regions = [wanted.region] if wanted.region else [r.slug for r in page.regions]
     currency = str(wanted.limit.currency)
     # As a quote would freeze them now, so that equal limits are of equal rank.
     rates = exchange.rates(at=at, into=currency)
@@ -126,13 +128,14 @@ def _bid(wanted: WantedNode, *, gpu_id: int, regions: list[str], at: datetime) -
         key=NOBODY,
         gpu_id=gpu_id,
         gpus=wanted.gpus,
-        regions=frozenset([wanted.region] if wanted.region else regions),
+        regions=frozenset(regions),
         hours=wanted.hours,
         limit=wanted.limit.amount,
         rank=book.rank_of(wanted.limit.amount, rates),
         currency=currency,
         rates=rates,
         funded_at=at,
+        avoids=frozenset(offer.pk for offer in page.offers if offer.is_own),
     )
 
 

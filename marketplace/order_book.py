@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from django.contrib.postgres.aggregates import ArrayAgg
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 from djmoney.money import Money
 
 from catalog.models import Offer, Region
@@ -21,6 +21,7 @@ from catalog.models.offers import CHEAPEST_FIRST
 from marketplace import curves
 from marketplace.curves import DepthChart, Step
 from marketplace.demand import FEWEST_RENTERS
+from marketplace.models import User
 from workspaces.models import Workspace
 from workspaces.queueing import BOOK_CURRENCY, ranked
 
@@ -102,13 +103,20 @@ class OrderBook:
 
 
 def order_book_of(
-    *, gpu_id: int, at: datetime, gpus: int | None = None, region: str = ""
+    *,
+    gpu_id: int,
+    at: datetime,
+    gpus: int | None = None,
+    region: str = "",
+    reader: User | None = None,
 ) -> OrderBook:
     """
     Return the book; a size or region that is in no ask and no request falls back to
     the smallest size, and to all regions.
+
+    Each offer says whether it `is_own`: the reader's, who cannot be given it.
     """
-    offers = _offers(gpu_id, at)
+    offers = _offers(gpu_id, at, reader)
     regions = {offer.region.slug: offer.region for offer in offers}
     region = region if region in regions else ""
     demand = _demand(gpu_id, region)
@@ -189,10 +197,13 @@ def _joined(upper: LimitGroup, lower: LimitGroup) -> LimitGroup:
     )
 
 
-def _offers(gpu_id: int, at: datetime) -> list[Any]:
+def _offers(gpu_id: int, at: datetime, reader: User | None) -> list[Any]:
+    own = reader.own_offers() if reader else Offer.objects.none()
     offers: QuerySet[Any] = Offer.objects.live(at).filter(gpu_id=gpu_id)
     return list(
-        offers.select_related("region", "supplier").order_by(
+        offers.annotate(is_own=Q(pk__in=own))
+        .select_related("region", "supplier")
+        .order_by(
             *CHEAPEST_FIRST[:2],
             "hourly_currency",
             "region__slug",

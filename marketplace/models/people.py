@@ -9,6 +9,8 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from catalog.models import Offer
+
 
 class UserManager(BaseUserManager["User"]):
     def create_user(
@@ -70,3 +72,11 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     def __str__(self) -> str:
         return self.email
+
+    def own_offers(self) -> models.QuerySet[Offer]:
+        """
+        Return the offers of the supplier for which this person acts.
+
+        Nobody rents from themselves: it would move the price, and nothing else.
+        """
+        return Offer.objects.filter(supplier__members__user=self)

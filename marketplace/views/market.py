@@ -54,6 +54,7 @@ def market_gpu(request: HttpRequest, slug: str) -> HttpResponse:
         at=at,
         gpus=int(asked) if A_SIZE.fullmatch(asked) else None,
         region=request.GET.get("region", ""),
+        reader=request.user if request.user.is_authenticated else None,
     )
     form = _form(request, book)
     context = {

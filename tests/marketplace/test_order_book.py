@@ -13,7 +13,7 @@ from billing.services import load_shipped_rates
 from marketplace import services
 from marketplace.curves import Step, draw
 from marketplace.order_book import LimitGroup, merged, order_book_of
-from tests.workspaces.conftest import NOON, pay_in
+from tests.workspaces.conftest import NOON, pay_in, usd
 
 PATH = "/market/rtx-4090/"
 
@@ -217,3 +217,24 @@ def test_lists_the_cheapest_levels_and_counts_the_rest(offer, monkeypatch):
 
     assert book.cheapest_levels == []
     assert book.nodes == book.nodes_beyond >= 12
+
+
+@pytest.mark.django_db
+def test_names_nobody_their_own_ask(make_quote, owner, owner_client, client, listed):
+    """
+    Nordlicht asks 0.32 in Paris; its owner would rent from EverXCloud at 0.33.
+    """
+    regions = ["eu-central-frankfurt", "eu-west-paris"]
+    pay_in(owner, "100")
+
+    assert make_quote().offer == listed
+    quote = make_quote(user=owner, regions=regions)
+    assert quote.offer.supplier.slug == "everxcloud"
+    assert quote.limit_price == usd("0.33")
+
+    others = words(client.get(PATH, {"limit": "0.33", "hours": "8"}))
+    own = words(owner_client.get(PATH, {"limit": "0.33", "hours": "8"}))
+    assert "Paris at $0.32 per GPU-hour" in others
+    assert "15 nodes are asked at or below $0.33." in others
+    assert "Frankfurt at $0.33 per GPU-hour" in own
+    assert "12 nodes are asked at or below $0.33." in own

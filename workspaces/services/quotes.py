@@ -158,16 +158,21 @@ def best_offer(quote: Quote, *, at: datetime) -> tuple[Offer, Money] | None:
     """
     Return the cheapest free node that the request could take now, and its price.
 
+    An own offer is not named: the order book would never give it.
     The price is that of one GPU for an hour, at the exchange rates of the quote.
     """
     lasting = Q(available_until__isnull=True) | Q(
         available_until__gte=at + timedelta(hours=quote.hours)
     )
-    offers: QuerySet[Any] = Offer.objects.live(at).filter(
-        lasting,
-        gpu=quote.gpu,
-        gpus_per_node=quote.gpus,
-        region__slug__in=quote.regions,
+    offers: QuerySet[Any] = (
+        Offer.objects.live(at)
+        .filter(
+            lasting,
+            gpu=quote.gpu,
+            gpus_per_node=quote.gpus,
+            region__slug__in=quote.regions,
+        )
+        .exclude(pk__in=quote.user.own_offers())
     )
     asks = [
         (ask.amount, offer.listed_at, offer.pk, offer)
