@@ -2,6 +2,7 @@ from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from billing.models import (
     Account,
@@ -185,10 +186,14 @@ class BankAccountAdmin(admin.ModelAdmin):
     Where payouts go: a payout that was made keeps the account of its day.
     """
 
-    list_display = ["party", "currency", "holder", "number", "bank_code"]
+    list_display = ["party", "currency", "holder", "ending", "bank_code"]
     list_filter = ["currency"]
     search_fields = ["party", "holder"]
     ordering = ["party", "currency"]
+
+    @admin.display(description=_("IBAN or account number"))
+    def ending(self, account: BankAccount) -> str:
+        return account.masked_number
 
 
 @admin.register(Payout)

@@ -19,6 +19,7 @@ from catalog.models import (
     BaseModel,
     GpuModel,
     Image,
+    Listing,
     Offer,
     OfferPrice,
     Region,
@@ -28,6 +29,8 @@ from catalog.models import (
     WorkloadGpu,
     WorkloadText,
 )
+
+OFFER_NAMES = ["offer__gpu", "offer__supplier", "offer__region"]
 
 
 def _language() -> str:
@@ -47,6 +50,24 @@ class ReadOnly:
 
     def has_delete_permission(self, *args: Any) -> bool:
         return False
+
+
+class OfOffer:
+    """
+    Names the offer that a row belongs to.
+    """
+
+    @admin.display(description=_("GPU"), ordering="offer__gpu__label")
+    def gpu(self, row: OfferPrice | Listing) -> str:
+        return row.offer.gpu.label
+
+    @admin.display(description=_("supplier"), ordering="offer__supplier__name")
+    def supplier(self, row: OfferPrice | Listing) -> str:
+        return row.offer.supplier.name
+
+    @admin.display(description=_("region"), ordering="offer__region__name")
+    def region(self, row: OfferPrice | Listing) -> str:
+        return str(row.offer.region)
 
 
 class WithLinks:
@@ -240,12 +261,17 @@ class OfferAdmin(admin.ModelAdmin):
         if form.cleaned_data.get("new_price") is None:
             return
         assert request.user.is_authenticated  # The admin lets nobody else in.
+        save = services.propose_price if form.needs_approval else services.set_price
         try:
-            services.set_price(
-                offer_id=obj.pk, actor=request.user, at=form.at, **form.price()
-            )
+            save(offer_id=obj.pk, actor=request.user, at=form.at, **form.price())
         except services.PriceRefused as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
+            return
+        if form.needs_approval:
+            text = gettext(
+                "The price waits until a second member of staff approves it."
+            )
+            self.message_user(request, text, messages.WARNING)
 
 
 def _save_changes(offer: Offer, form: OfferForm) -> None:
@@ -261,7 +287,7 @@ def _save_changes(offer: Offer, form: OfferForm) -> None:
 
 
 @admin.register(OfferPrice)
-class OfferPriceAdmin(Versions, admin.ModelAdmin):
+class OfferPriceAdmin(Versions, OfOffer, admin.ModelAdmin):
     list_display = [
         "gpu",
         "supplier",
@@ -274,26 +300,22 @@ class OfferPriceAdmin(Versions, admin.ModelAdmin):
         "reason",
     ]
     list_filter = ["offer__supplier", "offer__region", "valid_from"]
-    list_select_related = [
-        "offer__gpu",
-        "offer__supplier",
-        "offer__region",
-        "created_by",
-    ]
+    list_select_related = [*OFFER_NAMES, "created_by"]
     search_fields = ["offer__gpu__label", "offer__supplier__name", "reason"]
     ordering = ["-valid_from", "-pk"]
 
-    @admin.display(description=_("GPU"), ordering="offer__gpu__label")
-    def gpu(self, price: OfferPrice) -> str:
-        return price.offer.gpu.label
 
-    @admin.display(description=_("supplier"), ordering="offer__supplier__name")
-    def supplier(self, price: OfferPrice) -> str:
-        return price.offer.supplier.name
+@admin.register(Listing)
+class ListingAdmin(ReadOnly, OfOffer, admin.ModelAdmin):
+    """
+    Looks up what suppliers list; they write it at their desk.
+    """
 
-    @admin.display(description=_("region"), ordering="offer__region__name")
-    def region(self, price: OfferPrice) -> str:
-        return str(price.offer.region)
+    list_display = ["gpu", "supplier", "region", "paused_at", "removed_at"]
+    list_filter = ["offer__supplier", "offer__region"]
+    list_select_related = OFFER_NAMES
+    search_fields = ["offer__gpu__label", "offer__supplier__name"]
+    ordering = ["offer__supplier__name", "offer__gpu__label", "pk"]
 
 
 @admin.register(GpuModel)

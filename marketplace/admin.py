@@ -1,27 +1,39 @@
 import logging
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.db import models
 from django.forms import ModelForm
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
-from marketplace.models import Launch, LaunchEvent, Match, User
+from billing import services as billing
+from marketplace.models import (
+    Company,
+    CompanyEvent,
+    Launch,
+    LaunchEvent,
+    Match,
+    User,
+)
+from marketplace.suppliers.companies import party_of
 
 logger = logging.getLogger(__name__)
 
 
-class ReadOnlyAdmin(admin.ModelAdmin):
+class ReadOnly:
     """
-    A table that is read here and written by services alone.
+    Shows what services alone write.
     """
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
+    def has_add_permission(self, *args: Any) -> bool:
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_change_permission(self, *args: Any) -> bool:
         return False
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_delete_permission(self, *args: Any) -> bool:
         return False
 
 
@@ -79,17 +91,64 @@ class UserAdmin(admin.ModelAdmin):
 
 
 @admin.register(Launch)
-class LaunchAdmin(ReadOnlyAdmin):
+class LaunchAdmin(ReadOnly, admin.ModelAdmin):
     list_display = ["opens_at", "opened_at", "paused_at", "pause_reason"]
 
 
 @admin.register(LaunchEvent)
-class LaunchEventAdmin(ReadOnlyAdmin):
+class LaunchEventAdmin(ReadOnly, admin.ModelAdmin):
     list_display = ["at", "kind", "actor", "opens_at", "reason"]
     list_select_related = ["actor"]
 
 
 @admin.register(Match)
-class MatchAdmin(ReadOnlyAdmin):
+class MatchAdmin(ReadOnly, admin.ModelAdmin):
     list_display = ["sequence", "workspace", "offer", "hourly_price", "matched_at"]
     list_select_related = ["workspace", "offer"]
+
+
+class CompanyEventInline(ReadOnly, admin.TabularInline):
+    model = CompanyEvent
+    fields = ["at", "kind", "actor", "detail"]
+    ordering = ["-pk"]
+
+    def get_queryset(self, request: HttpRequest) -> models.QuerySet[CompanyEvent]:
+        return super().get_queryset(request).select_related("actor")
+
+
+@admin.register(Company)
+class CompanyAdmin(ReadOnly, admin.ModelAdmin):
+    """
+    Looks a company up; it is checked and decided on the staff's own pages.
+    """
+
+    list_display = ["legal_name", "supplier", "country", "state", "applied_at"]
+    list_filter = ["state", "country"]
+    list_select_related = ["supplier"]
+    search_fields = [
+        "legal_name",
+        "supplier__name",
+        "=registration_number",
+        "=vat_id",
+        "supplier__members__email",
+    ]
+    search_help_text = _("Name, number or e-mail address of somebody who acts for it")
+    date_hierarchy = "applied_at"
+    ordering = ["-applied_at"]
+    readonly_fields = ["people", "payouts_go_to"]
+    inlines = [CompanyEventInline]
+    formfield_overrides: ClassVar[Mapping[Any, Mapping[str, Any]]] = {
+        models.URLField: {"assume_scheme": "https"}
+    }
+
+    @admin.display(description=_("people"))
+    def people(self, company: Company) -> str:
+        members = company.supplier.members.order_by("pk")
+        return ", ".join(f"{one.email} ({one.role})" for one in members)
+
+    @admin.display(description=_("payouts go to"))
+    def payouts_go_to(self, company: Company) -> str:
+        accounts = billing.bank_accounts_of(party=party_of(company.supplier))
+        return ", ".join(
+            f"{account.currency} {account.masked_number}" for account in accounts
+        )

@@ -43,6 +43,13 @@ class BankAccount(models.Model):
     def __str__(self) -> str:
         return f"{self.party} {self.currency}"
 
+    @property
+    def masked_number(self) -> str:
+        """
+        Return as much of the number as tells accounts apart.
+        """
+        return f"…{self.number[-4:]}"
+
 
 class PayoutQuerySet(models.QuerySet["Payout"]):
     def standing(self) -> Self:

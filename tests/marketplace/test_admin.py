@@ -4,6 +4,8 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
 
 from marketplace.models import Launch, User
+from marketplace.suppliers import companies
+from tests.marketplace.supplier_fixtures import APPLIED
 
 pytestmark = pytest.mark.django_db
 
@@ -135,3 +137,41 @@ def test_what_services_write_is_only_read_here(staff_client, table):
             staff_client.post(change, {"opened_at_0": "2026-12-01"}).status_code == 403
         )
     assert Launch.objects.get().opened_at is None
+
+
+def test_staff_look_a_company_up_and_see_no_account_whole(
+    staff_client, staff, owner, company
+):
+    companies.change_bank_account(
+        supplier=company.supplier,
+        currency="EUR",
+        holder="Nordlicht GmbH",
+        number="DE89370400440532013000",
+        bank_code="",
+        actor=owner,
+        at=APPLIED,
+    )
+    table = "/admin/marketplace/company/"
+
+    found = staff_client.get(table, {"q": owner.email})
+    one = staff_client.get(f"{table}{company.pk}/change/").content.decode()
+    banks = staff_client.get("/admin/billing/bankaccount/").content.decode()
+
+    assert company.legal_name in found.content.decode()
+    assert "EUR …3000" in one
+    assert "Bank account changed" in one
+    assert "…3000" in banks
+    assert "DE89370400440532013000" not in one + banks
+
+
+@pytest.mark.parametrize("table", ["marketplace/company", "catalog/listing"])
+def test_staff_change_no_supplier_by_hand(staff_client, listed, table):
+    row = {"marketplace/company": listed.supplier_id, "catalog/listing": listed.pk}
+    one = f"/admin/{table}/{row[table]}"
+
+    assert staff_client.get(f"/admin/{table}/").status_code == 200
+    assert staff_client.get(f"{one}/change/").status_code == 200
+    assert staff_client.post(f"{one}/change/", {"state": "REFUSED"}).status_code == 403
+    assert staff_client.post(f"{one}/delete/", {"post": "yes"}).status_code == 403
+    assert staff_client.get(f"/admin/{table}/add/").status_code == 403
+    assert listed.supplier.company.state == "VERIFIED"
