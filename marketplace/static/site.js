@@ -40,13 +40,14 @@
 
   // The clock of a quote counts down to the end of its price; then the page says so.
   document.querySelectorAll("[data-clock]").forEach((clock) => {
-    const end = performance.now() + clock.dataset.clock * 1000 + 1000;
+    const end = performance.now() + clock.dataset.clock * 1000;
     const shown = clock.querySelector("b");
     const tick = () => {
       const left = Math.max(0, Math.ceil((end - performance.now()) / 1000));
       shown.textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
       if (left) setTimeout(tick, 1000);
-      else location.replace(location.href);
+      // A second later the server, too, says that it has expired.
+      else setTimeout(() => location.replace(location.href), 1000);
     };
     clock.hidden = false;
     tick();
