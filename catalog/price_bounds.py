@@ -107,9 +107,9 @@ def check(
     medians: Medians,
     is_meant: bool,
     at: datetime,
-) -> None:
+) -> bool:
     """
-    Say what speaks against a price for an offer of this GPU.
+    Say what speaks against a price, and return whether a second person approves it.
 
     :raises PriceRefused: if it is not positive or would change the past
     :raises PriceNotMeant: if it is far from the median, or the GPU's only one in its
@@ -121,22 +121,25 @@ def check(
         raise PriceRefused(
             _("A price cannot start in the past: what was charged then stays true.")
         )
-    if not is_meant:
-        _check_likely(price, gpu_id=gpu_id, medians=medians)
+    doubt = _doubt(price, gpu_id=gpu_id, medians=medians)
+    if doubt and not is_meant:
+        raise doubt
+    return doubt is not None
 
 
-def _check_likely(price: Money, *, gpu_id: int, medians: Medians) -> None:
+def _doubt(price: Money, *, gpu_id: int, medians: Medians) -> PriceNotMeant | None:
     currency = price.currency.code
     middle = medians.of(gpu_id=gpu_id, currency=currency)
     if middle is not None:
         if abs(price.amount - middle) > middle * FARTHEST_FROM_MEDIAN:
-            raise PriceFarFromMedian(median=Money(middle, currency))
+            return PriceFarFromMedian(median=Money(middle, currency))
     # A slip of the currency must not be the way around the comparison.
     elif gpu_id in medians.gpu_ids:
-        raise PriceNotMeant(
+        return PriceNotMeant(
             _(
                 "Nobody asks for this GPU in %(currency)s, so there is nothing to"
                 " compare the price with. If it is meant, confirm it with a reason."
             )
             % {"currency": currency}
         )
+    return None

@@ -98,7 +98,7 @@ def _first_changes(
         place=place,
     )
     first = versions.filter(place__lte=PRICES_SHOWN).select_related(
-        "offer__gpu", "offer__supplier", "offer__region"
+        "offer__gpu", "offer__supplier", "offer__region", "proposal__decided_by"
     )
     found: dict[tuple[datetime, int | None], list[Change]] = defaultdict(list)
     for version in first.order_by("pk"):

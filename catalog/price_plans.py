@@ -19,7 +19,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 from djmoney.money import Money
 
-from catalog.models import Offer, OfferPrice
+from catalog.models import Offer, OfferPrice, PriceProposal
 from catalog.price_bounds import (
     RATE_PLACES,
     Medians,
@@ -34,6 +34,7 @@ from money import round_half_up
 class Outcome(StrEnum):
     ADDED = "added"
     CHANGED = "changed"
+    WAITING = "waiting"
     UNCHANGED = "unchanged"
     REFUSED = "refused"
 
@@ -132,12 +133,23 @@ class PricePlan:
         return [row for row in self.rows if row.is_written]
 
     @property
+    def waiting(self) -> list[PlannedPrice]:
+        """
+        Return what a second person has to approve first.
+        """
+        return [row for row in self.rows if row.outcome == Outcome.WAITING]
+
+    @property
     def refused(self) -> list[PlannedPrice]:
         return [row for row in self.rows if row.outcome == Outcome.REFUSED]
 
     @property
     def can_be_saved(self) -> bool:
-        return bool(self.written) and not self.counts[Outcome.REFUSED]
+        return self.count_to_save > 0 and not self.refused
+
+    @property
+    def count_to_save(self) -> int:
+        return len(self.written) + len(self.waiting)
 
     @property
     def digest(self) -> str:
@@ -170,6 +182,7 @@ def plan_prices(lines: Sequence[Line], *, at: datetime) -> PricePlan:
         offers=offers,
         versions=versions_of(offer_ids, at=at),
         medians=recent_medians(gpu_ids=gpu_ids, at=at),
+        waiting=PriceProposal.objects.offers_among(offer_ids),
     )
     return PricePlan(at=at, rows=[judge.row(line) for line in lines])
 
@@ -206,6 +219,7 @@ class _Judge:
     offers: dict[int, Any]
     versions: dict[int, list[Version]]
     medians: Medians
+    waiting: set[int]
     taken: dict[tuple[int, datetime], int] = field(default_factory=dict)
 
     def row(self, line: Line) -> PlannedPrice:
@@ -225,8 +239,8 @@ class _Judge:
         price = Money(round_half_up(price.amount, RATE_PLACES), price.currency)
         if before and before.price == price:
             outcome = Outcome.UNCHANGED
-        else:
-            self._check(line, price, offer, start, before)
+        elif self._check(line, price, offer, start, before):
+            outcome = Outcome.WAITING
         return PlannedPrice(
             line=line,
             outcome=outcome,
@@ -245,11 +259,14 @@ class _Judge:
         offer: Any,
         start: datetime,
         before: Version | None,
-    ) -> None:
+    ) -> bool:
+        """
+        Say what speaks against the price, and whether a second person approves it.
+        """
         if line.seen is not None and line.seen != (self._newest(offer.pk) or 0):
             raise Overtaken
         is_meant = line.is_meant and bool(line.reason.strip())
-        check(
+        needs_approval = check(
             price,
             gpu_id=offer.gpu_id,
             valid_from=start,
@@ -266,6 +283,9 @@ class _Judge:
                     " start."
                 )
             )
+        if needs_approval and offer.pk in self.waiting:
+            raise AlreadyWaiting
+        return needs_approval
 
     def _check_alone(self, line: Line, offer_id: int, start: datetime) -> None:
         first = self.taken.setdefault((offer_id, start), line.number)
@@ -320,6 +340,20 @@ class Overtaken(PriceRefused):
             _(
                 "Somebody changed this price while you were at it. What it is now is"
                 " shown here; save again if yours is still right."
+            )
+        )
+
+
+class AlreadyWaiting(PriceRefused):
+    """
+    A price of this offer waits to be approved, so a second one cannot.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            _(
+                "A price of this offer waits to be approved already. Approve or refuse"
+                " that one first."
             )
         )
 

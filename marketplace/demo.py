@@ -9,11 +9,13 @@ from django.db import transaction
 
 from billing import services as billing
 from catalog import services as catalog
+from catalog.models import Offer, PriceProposal
 from marketplace import demo_supplier, services
 from marketplace.demo_logins import PASSWORD, RENTER, STAFF, SUPPLIER
 from marketplace.models import Launch, User
 
 OPENS_IN = timedelta(days=12, hours=5)
+SECOND_STAFF = "pricing@corehour.example"
 APPLICANT = "applicant@corehour.example"
 TENANTS = [f"tenant{number}@corehour.example" for number in range(1, 9)]
 INVENTED_SUPPLIER = "demo-compute"
@@ -53,7 +55,26 @@ def _prepare_market(*, at: datetime) -> User:
     Launch.objects.get_or_create(
         pk=Launch.THE_ONE, defaults={"opens_at": _next_hour(at + OPENS_IN)}
     )
+    _propose_a_price(at=at)
     return staff
+
+
+def _propose_a_price(*, at: datetime) -> None:
+    """
+    Let a price wait, by somebody else than who is logged in to approve it.
+    """
+    if PriceProposal.objects.exists():
+        return
+    author = _person(SECOND_STAFF, at=at, password=None, is_staff=True)
+    offer = Offer.objects.filter(supplier__slug=INVENTED_SUPPLIER).earliest("pk")
+    catalog.propose_price(
+        offer_id=offer.pk,
+        hourly_price=offer.hourly_price(at) * 10,
+        valid_from=at,
+        actor=author,
+        at=at,
+        reason="Demo: is it a slip of the decimal point?",
+    )
 
 
 def _person(

@@ -79,7 +79,9 @@ def effects_of(plan: PricePlan) -> Effects:
     """
     Return what the prices of a plan would touch, if they were saved now.
     """
-    rows = plan.written
+    rows = [*plan.written, *plan.waiting]
+    # What waits for an approval does not begin yet.
+    at_once = [row for row in plan.written if row.valid_from == plan.at]
     rentals = _rentals({row.offer.pk for row in rows})
     limits = _limits({row.offer.gpu_id for row in rows}, at=plan.at)
     return Effects(
@@ -92,13 +94,9 @@ def effects_of(plan: PricePlan) -> Effects:
             for row in rows
         },
         rentals=sum(rentals.values()),
-        asks=sum(_is_ask(row.offer) for row in rows if _is_at_once(row, plan)),
-        best=_best_asks([row for row in rows if _is_at_once(row, plan)], at=plan.at),
+        asks=sum(_is_ask(row.offer) for row in at_once),
+        best=_best_asks(at_once, at=plan.at),
     )
-
-
-def _is_at_once(row: PlannedPrice, plan: PricePlan) -> bool:
-    return row.valid_from == plan.at
 
 
 def _is_ask(offer: Any) -> bool:

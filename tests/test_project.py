@@ -147,6 +147,7 @@ ACCESS = {
     "marketplace:staff_price_files": for_staff(),
     "marketplace:staff_price_file": for_staff("price_file"),
     "marketplace:staff_price_changes": for_staff(),
+    "marketplace:staff_price_proposals": for_staff(),
     "marketplace:staff_undo_save": by_post(),
     "marketplace:staff_undo_price": by_post("price"),
     "marketplace:staff_clock": for_staff(),

@@ -71,7 +71,8 @@ class OfferForm(forms.ModelForm):
         label=_("Yes, this price is meant"),
         required=False,
         help_text=_(
-            "Only asked for when a price is far from what the GPU costs elsewhere."
+            "Only asked for when a price is far from what the GPU costs elsewhere. Then"
+            " a second member of staff has to approve it."
         ),
     )
     reason = forms.CharField(label=_("Reason"), required=False, max_length=200)
@@ -91,6 +92,7 @@ class OfferForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.at = clock.now()
+        self.needs_approval = False
         # A price stays in its currency unless staff choose another.
         prices = OfferPrice.objects.filter(offer=self.instance.pk)
         latest = prices.order_by("-valid_from").first()
@@ -109,7 +111,12 @@ class OfferForm(forms.ModelForm):
         if self.errors:
             return data
         try:
-            services.check_price(gpu_id=gpu.pk, at=self.at, **self.price())
+            self.needs_approval = services.check_price(
+                gpu_id=gpu.pk,
+                at=self.at,
+                is_confirmed=data.get("is_confirmed", False),
+                **self.price(),
+            )
         except services.PriceRefused as refusal:
             self.add_error("new_price", str(refusal))
         return data
@@ -124,5 +131,4 @@ class OfferForm(forms.ModelForm):
             "hourly_price": Money(data["new_price"], data.get("currency") or "USD"),
             "valid_from": valid_from,
             "reason": data.get("reason", ""),
-            "is_confirmed": data.get("is_confirmed", False),
         }

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django import forms
 from django.conf import settings
@@ -21,6 +21,7 @@ from catalog.price_grid import typed
 from catalog.price_plans import Line
 
 CELL = re.compile(r"price-(\d{1,18})-(\d{1,18})-(\d{1,18})", re.ASCII)
+ID = re.compile(r"\d{1,18}", re.ASCII)
 MOST_LETTERS = price_files.MOST_LETTERS
 TYPED = re.compile(r"(\d{1,7})(?:[.,](\d{1,6}))?(?:\s*([A-Z]{3}))?", re.ASCII)
 
@@ -45,6 +46,26 @@ class ChangeForm(forms.Form):
         max_length=200,
         help_text=gettext_lazy("Kept with every price that you change here."),
     )
+
+
+class DecisionForm(forms.Form):
+    """
+    What a second person says to prices that wait; which ones, the table tells.
+    """
+
+    reason = forms.CharField(
+        label=gettext_lazy("Reason"),
+        max_length=200,
+        help_text=gettext_lazy("Kept with every price that you choose."),
+    )
+
+    def chosen(self) -> set[int]:
+        """
+        Return the ids of the prices that were ticked.
+        """
+        data: Any = self.data
+        ticked = data.getlist("proposal") if self.is_bound else []
+        return {int(text) for text in ticked if ID.fullmatch(text)}
 
 
 class PriceFileForm(forms.Form):

@@ -4,6 +4,7 @@ from catalog.models.hardware import GpuModel, Region
 from catalog.models.listings import Listing, NodeFile
 from catalog.models.offers import Offer, OfferPrice, Supplier
 from catalog.models.price_files import PriceFile
+from catalog.models.price_proposals import PriceProposal
 from catalog.models.software import BaseModel, Image, Method, StoragePlan
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Offer",
     "OfferPrice",
     "PriceFile",
+    "PriceProposal",
     "Region",
     "StockAlert",
     "StoragePlan",

@@ -51,6 +51,12 @@ from catalog.services.price_lists import (
     undo_price,
     undo_save,
 )
+from catalog.services.price_proposals import (
+    CannotDecide,
+    approve_prices,
+    propose_price,
+    refuse_prices,
+)
 from catalog.services.prices import (
     check_price,
     confirm_price,
@@ -64,6 +70,7 @@ __all__ = [
     "MOST_ALERTS",
     "AskNeedsStaff",
     "BelowFloor",
+    "CannotDecide",
     "CannotUndo",
     "FileApplied",
     "InStock",
@@ -79,6 +86,7 @@ __all__ = [
     "TooManyAlerts",
     "apply_file",
     "apply_node_file",
+    "approve_prices",
     "ask_for_alert",
     "change_nodes",
     "check_ask",
@@ -94,6 +102,8 @@ __all__ = [
     "load_catalog",
     "median_price",
     "pause_nodes",
+    "propose_price",
+    "refuse_prices",
     "remove_nodes",
     "resume_nodes",
     "return_node",

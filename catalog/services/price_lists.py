@@ -2,7 +2,7 @@
 Many prices at once: all of them or none, and back again.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -11,10 +11,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from djmoney.money import Money
 
-from catalog.models import Offer, OfferPrice, PriceFile
+from catalog.models import OfferPrice, PriceFile
 from catalog.price_bounds import RATE_PLACES, PriceRefused
 from catalog.price_files import read_lines
 from catalog.price_plans import Line, PlannedPrice, PricePlan, plan_prices
+from catalog.services.price_proposals import keep_waiting
+from catalog.services.prices import lock_offers
 from money import round_half_up
 
 if TYPE_CHECKING:
@@ -75,6 +77,8 @@ def set_prices(
     """
     Add a version for every line that changes a price, and return what was done.
 
+    Unlikely prices wait for a second person's approval instead.
+
     Earlier versions stay, and so does what was agreed on while they were valid. All
     versions of one call have the same `created_at`: they can be undone together.
 
@@ -82,7 +86,7 @@ def set_prices(
     :raises PlanMoved: if `digest` is that of a plan that would come out differently now
     """
     offer_ids = [line.offer_id for line in lines if line.offer_id is not None]
-    _lock(offer_ids)
+    lock_offers(offer_ids)
     plan = plan_prices(lines, at=at)
     if plan.refused:
         raise PricesRefused(plan)
@@ -92,6 +96,7 @@ def set_prices(
     OfferPrice.objects.bulk_create(
         (_version(row, actor=actor, at=at) for row in new), batch_size=BATCH
     )
+    keep_waiting(plan.waiting, actor=actor, at=at)
     return plan
 
 
@@ -156,7 +161,7 @@ def _undo(
     versions: Sequence[OfferPrice], *, actor: "User", at: datetime
 ) -> list[OfferPrice]:
     offer_ids = {version.offer_id for version in versions}
-    _lock(offer_ids)
+    lock_offers(offer_ids)
     newest = {
         price.offer_id: price.pk
         for price in OfferPrice.objects.filter(
@@ -208,9 +213,3 @@ def _version(row: PlannedPrice, *, actor: "User | None", at: datetime) -> OfferP
         created_by=actor,
         reason=row.line.reason.strip(),
     )
-
-
-def _lock(offer_ids: Collection[int]) -> None:
-    # In one order everywhere, so that two staff wait for each other, never both.
-    offers = Offer.objects.filter(pk__in=offer_ids).order_by("pk")
-    list(offers.select_for_update(of=["self"], no_key=True).values_list("pk"))

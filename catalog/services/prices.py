@@ -29,7 +29,6 @@ def set_price(
     actor: "User | None",
     at: datetime,
     reason: str = "",
-    is_confirmed: bool = False,
 ) -> OfferPrice:
     """
     Add a version to the offer's price, valid from `at` or later, and return it.
@@ -39,8 +38,8 @@ def set_price(
 
     :raises PriceRefused: if it is not positive, would change the past, or a version
         with this start exists
-    :raises PriceFarFromMedian: if it is more than 60 % off the GPU's median of the
-        last 30 days and not both confirmed and given a reason
+    :raises PriceNotMeant: if it is more than 60 % off the GPU's median of the last 30
+        days, or its only one in this currency: `propose_price` asks a second person
     """
     offer = Offer.objects.select_for_update().get(pk=offer_id)
     check_price(
@@ -48,8 +47,6 @@ def set_price(
         hourly_price=hourly_price,
         valid_from=valid_from,
         at=at,
-        reason=reason,
-        is_confirmed=is_confirmed,
     )
     return add_version(
         offer, hourly_price, valid_from=valid_from, actor=actor, at=at, reason=reason
@@ -96,15 +93,15 @@ def check_price(
     at: datetime,
     reason: str = "",
     is_confirmed: bool = False,
-) -> None:
+) -> bool:
     """
-    Say what speaks against a price for an offer of this GPU, before it is set.
+    Say what speaks against a price, and return whether a second person approves it.
 
-    :raises PriceRefused: if it is not positive, would change the past, or is the
-        GPU's only one in its currency and not both confirmed and given a reason
-    :raises PriceFarFromMedian: as `set_price` does
+    :raises PriceRefused: if it is not positive or would change the past
+    :raises PriceNotMeant: as `set_price` does, unless it is both confirmed and given
+        a reason
     """
-    price_bounds.check(
+    return price_bounds.check(
         hourly_price,
         gpu_id=gpu_id,
         valid_from=valid_from,
@@ -148,3 +145,12 @@ def confirm_prices_of(*, supplier_slug: str, at: datetime) -> int:
     """
     prices = OfferPrice.objects.valid(at).filter(confirmed_at__lt=at)
     return prices.filter(offer__supplier__slug=supplier_slug).update(confirmed_at=at)
+
+
+def lock_offers(offer_ids: Collection[int]) -> None:
+    """
+    Let nobody else write prices of these offers until the transaction ends.
+    """
+    # In one order everywhere, so that two staff wait for each other, never both.
+    offers = Offer.objects.filter(pk__in=offer_ids).order_by("pk")
+    list(offers.select_for_update(of=["self"], no_key=True).values_list("pk"))

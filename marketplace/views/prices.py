@@ -113,9 +113,18 @@ def _show_plan(
 def _say_saved(request: HttpRequest, plan: PricePlan) -> None:
     # A lower ask may be within the limit of a request that waits.
     tasks.match_soon()
-    count = len(plan.written)
-    text = ngettext("%(count)s price is saved.", "%(count)s prices are saved.", count)
-    messages.success(request, text % {"count": count})
+    if count := len(plan.written):
+        text = ngettext(
+            "%(count)s price is saved.", "%(count)s prices are saved.", count
+        )
+        messages.success(request, text % {"count": count})
+    if count := len(plan.waiting):
+        text = ngettext(
+            "%(count)s price waits until a second member of staff approves it.",
+            "%(count)s prices wait until a second member of staff approves them.",
+            count,
+        )
+        messages.warning(request, text % {"count": count})
 
 
 @require_safe
@@ -186,8 +195,7 @@ def _show_file(
     request: HttpRequest, file: PriceFile, *, at: datetime, status: int = 200
 ) -> HttpResponse:
     plan = plan_prices(price_files.read_lines(file.content), at=at)
-    default = Outcome.REFUSED if plan.refused else Outcome.CHANGED
-    shown = request.GET.get("show", default)
+    shown = request.GET.get("show", _first_shown(plan))
     effects = effects_of(plan)
     rows = [
         (row, effects.by_line.get(row.line.number))
@@ -204,10 +212,17 @@ def _show_file(
     return render(request, "marketplace/staff/price_file.html", context, status=status)
 
 
+def _first_shown(plan: PricePlan) -> Outcome:
+    if plan.refused:
+        return Outcome.REFUSED
+    return Outcome.WAITING if plan.waiting else Outcome.CHANGED
+
+
 def _tab(outcome: Outcome, plan: PricePlan, shown: str) -> dict[str, Any]:
     labels = {
         Outcome.ADDED: _("Added"),
         Outcome.CHANGED: _("Changed"),
+        Outcome.WAITING: _("To be approved"),
         Outcome.UNCHANGED: _("Unchanged"),
         Outcome.REFUSED: _("Refused"),
     }

@@ -6,6 +6,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 import clock
 from access import demo_only, staff_only
+from catalog.models import PriceProposal
 from marketplace import services, tasks
 from marketplace.forms import ClockForm, OpeningForm, PauseForm
 from marketplace.models import Launch, LaunchEvent, Match
@@ -14,7 +15,8 @@ from marketplace.models import Launch, LaunchEvent, Match
 @require_safe
 @staff_only
 def index(request: HttpRequest) -> HttpResponse:
-    return render(request, "marketplace/staff/index.html")
+    context = {"waiting_prices": PriceProposal.objects.waiting().count()}
+    return render(request, "marketplace/staff/index.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -109,7 +109,10 @@ def test_a_price_far_from_the_median_asks_for_confirmation_and_reason(save, rtx,
     assert 'value="33"' in asked.content.decode(), "what was typed stays"
     assert half.status_code == 200
     assert done.status_code == 302
-    assert prices(rtx) == [Money("0.33", "USD"), Money("33", "USD")]
+    assert prices(rtx) == [Money("0.33", "USD")]
+    waiting = rtx.proposals.get()
+    assert waiting.hourly_price == Money("33", "USD")
+    assert waiting.reason == "A new contract."
 
 
 def test_a_second_price_from_the_same_moment_is_refused(save, rtx):

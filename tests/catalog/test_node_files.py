@@ -8,6 +8,7 @@ from djmoney.money import Money
 from catalog import services
 from catalog.models import Listing, NodeFile, Offer
 from catalog.node_files import COLUMNS, plan_nodes, read_nodes, written_nodes
+from catalog.services.prices import add_version
 from catalog.uploads import FileRefused
 from tests.catalog.test_listings import (  # noqa: F401
     is_live,
@@ -113,15 +114,8 @@ def test_refuses_a_line_with_its_reason(offer, supplier, staff, line, reason):  
 
 
 def test_an_ask_that_stands_needs_no_staff_again(offer, supplier, staff):  # noqa: F811
-    services.set_price(
-        offer_id=offer.pk,
-        hourly_price=usd("0.9"),
-        valid_from=NOON + HOUR / 2,
-        actor=staff,
-        at=NOON + HOUR / 2,
-        reason="It has NVLink",
-        is_confirmed=True,
-    )
+    at = NOON + HOUR / 2
+    add_version(offer, usd("0.9"), valid_from=at, actor=staff, at=at)
     line = CHANGED.replace("0.33", "0.9")
 
     apply(supplier, staff, line)

@@ -10,7 +10,7 @@ from djmoney.money import Money
 
 from billing.services.rates import load_rates
 from catalog.models import BaseModel, Offer, StoragePlan
-from catalog.services import set_price
+from catalog.services.prices import add_version
 from tests.catalog.pages import tables_of, text_of, words
 
 HOUR = timedelta(hours=1)
@@ -255,15 +255,7 @@ def test_compares_costs_in_different_currencies(catalog, client, now):
         ]
     )
     offer = Offer.objects.get(supplier__slug="everxcloud", gpu__slug="rtx-4090")
-    set_price(
-        offer_id=offer.pk,
-        hourly_price=Money("0.30", "EUR"),
-        valid_from=now + HOUR,
-        actor=None,
-        reason="test",
-        is_confirmed=True,
-        at=now,
-    )
+    add_version(offer, Money("0.30", "EUR"), valid_from=now + HOUR, actor=None, at=now)
 
     with time_machine.travel(now + HOUR, tick=False):
         page = client.get("/planner/?storage_gb=0")

@@ -105,10 +105,10 @@ def test_says_why_a_line_is_refused(offer, outcome, row, why):
     assert offer.prices.count() == 1
 
 
-def test_a_reason_lets_an_unlikely_price_pass(offer, plan):
+def test_a_reason_lets_an_unlikely_price_wait_for_a_second_person(offer, plan):
     [row] = plan(f"{KEY},4.00,USD,,A new contract").rows
 
-    assert row.outcome == Outcome.CHANGED
+    assert row.outcome == Outcome.WAITING
 
 
 def test_a_change_of_currency_needs_a_reason_even_where_others_ask_in_it(
@@ -279,7 +279,9 @@ def test_command_shows_first_and_applies_when_it_is_told(offer, file, capsys, at
     call_command("import_prices", path, "--apply")
 
     said = capsys.readouterr().out
-    assert said == "Prices: 0 added, 1 changed, 0 unchanged, 0 refused.\n" * 2
+    assert (
+        said == "Prices: 0 added, 1 changed, 0 waiting, 0 unchanged, 0 refused.\n" * 2
+    )
     assert offer.hourly_price(at) == Money("0.41", "USD")
     assert offer.prices.get(valid_to=None).created_by is None
 
@@ -298,7 +300,7 @@ def test_command_fails_and_changes_nothing_if_one_line_is_refused(
 
     assert capsys.readouterr().out == (
         "line 3: A price is more than zero.\n"
-        "Prices: 0 added, 1 changed, 0 unchanged, 1 refused.\n"
+        "Prices: 0 added, 1 changed, 0 waiting, 0 unchanged, 1 refused.\n"
     )
     assert OfferPrice.objects.count() == 2
 
@@ -349,5 +351,5 @@ def test_asks_as_many_queries_for_a_thousand_lines_as_for_one(many, at):
         plan = plan_prices(read_lines(many), at=at)
 
     assert plan.counts == {Outcome.CHANGED: 1000}
-    assert len(for_all) == len(for_one) == 7
+    assert len(for_all) == len(for_one) == 8
     assert GpuModel.objects.count() == 1

@@ -26,6 +26,7 @@ from catalog.services import (
     undo_price,
     undo_save,
 )
+from catalog.services.prices import add_version
 from marketplace.models import User
 
 FILE = (
@@ -80,25 +81,24 @@ def test_saves_none_of_them_if_one_is_refused(make_offer, staff, at):
 
 # A reason for everything that is saved together is none for this very price.
 @pytest.mark.parametrize(
-    ("changes", "is_saved"),
+    ("changes", "waits"),
     [
         ({"reason": "weekly"}, False),
         ({"reason": "", "is_meant": True}, False),
         ({"reason": "A new contract", "is_meant": True}, True),
     ],
 )
-def test_an_unlikely_price_needs_a_reason_of_its_own(
-    offer, staff, at, changes, is_saved
-):
+def test_an_unlikely_price_needs_a_reason_of_its_own(offer, staff, at, changes, waits):
     lines = [line(offer, "4.00", **changes)]
 
-    if is_saved:
+    if waits:
         set_prices(lines=lines, actor=staff, at=at)
     else:
         with pytest.raises(PricesRefused):
             set_prices(lines=lines, actor=staff, at=at)
 
-    assert offer.prices.count() == 1 + is_saved
+    assert offer.prices.count() == 1
+    assert offer.proposals.count() == waits
 
 
 def test_tells_what_somebody_else_saved_in_between(offer, staff, at):
@@ -227,9 +227,7 @@ def test_goes_back_by_a_new_version(offer, staff, at):
 
 
 def test_goes_back_however_far_that_is_from_what_the_gpu_costs(offer, staff, at):
-    set_prices(
-        lines=[line(offer, "4.00", reason="slip", is_meant=True)], actor=staff, at=at
-    )
+    add_version(offer, Money("4.00", "USD"), valid_from=at, actor=staff, at=at)
     OfferPrice.objects.filter(valid_to__isnull=False).update(confirmed_at=at)
 
     undo_price(

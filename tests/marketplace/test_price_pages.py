@@ -147,7 +147,7 @@ def test_refuses_and_keeps_what_was_typed(staff_client, offer, typed, why):
     assert offer.prices.count() == 1
 
 
-def test_an_unlikely_price_passes_with_a_reason_of_its_own(staff_client, offer):
+def test_an_unlikely_price_waits_with_a_reason_of_its_own(staff_client, offer):
     data = {cell(offer): "3.30"}
 
     for_all = staff_client.post("/staff/prices/save/", {**data, "reason": "weekly"})
@@ -158,7 +158,8 @@ def test_an_unlikely_price_passes_with_a_reason_of_its_own(staff_client, offer):
     assert for_all.status_code == 422
     assert f'name="reason-{offer.pk}"' in for_all.content.decode()
     assert own.status_code == 302
-    assert offer.prices.get(valid_to=None).reason == "A new contract"
+    assert offer.proposals.get().reason == "A new contract"
+    assert offer.prices.count() == 1
 
 
 def test_a_start_that_is_none_saves_nothing(staff_client, offer):

@@ -7,6 +7,7 @@ from djmoney.money import Money
 
 from catalog.models import Offer, StoragePlan
 from catalog.services import set_price
+from catalog.services.prices import add_version
 from tests.workspaces.conftest import DAY, HOUR, MINUTE, NOON, usd
 from workspaces import services
 from workspaces.models import Quote
@@ -128,16 +129,8 @@ def test_finds_the_best_ask_across_currencies(make_quote, rates, offer):
         gpu__slug="rtx-4090",
         region__slug="eu-west-paris",
     )
-    set_price(
-        offer_id=cheaper.pk,
-        # 0.26 EUR are 0.325 USD.
-        hourly_price=eur("0.26"),
-        valid_from=NOON,
-        actor=None,
-        at=NOON,
-        reason="Priced in euros from now on",
-        is_confirmed=True,
-    )
+    # 0.26 EUR are 0.325 USD.
+    add_version(cheaper, eur("0.26"), valid_from=NOON, actor=None, at=NOON)
 
     quote = make_quote()
 
