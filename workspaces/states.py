@@ -63,7 +63,7 @@ NOT_STARTED = frozenset({State.QUEUED, State.FAILED, State.CANCELLED}) | GIVEN_U
 
 RULES: dict[State, Rule] = {
     State.DRAFT: Rule(
-        meaning=_("You are still writing the request. No money is set aside."),
+        meaning=_("You are still writing the request. No money is held."),
         leads_to=frozenset({State.FUNDED}),
     ),
     State.FUNDED: Rule(

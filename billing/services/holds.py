@@ -34,7 +34,7 @@ class HoldEnded(Exception):
 
     def __init__(self) -> None:
         super().__init__(
-            _("The money set aside for this was given back. Please fund it again.")
+            _("The money held for this was given back. Please fund it again.")
         )
 
 
@@ -46,7 +46,7 @@ class HoldTooSmall(Exception):
     def __init__(self, *, needed: Money, free: Money) -> None:
         self.needed = needed
         self.free = free
-        super().__init__(_("The money set aside for this does not cover it."))
+        super().__init__(_("The money held for this does not cover it."))
 
 
 class HoldInUse(Exception):
@@ -64,7 +64,7 @@ class ReferenceTaken(Exception):
     """
 
     def __init__(self) -> None:
-        super().__init__(_("Money was already set aside for this."))
+        super().__init__(_("Money is already held for this."))
 
 
 @dataclass(frozen=True)

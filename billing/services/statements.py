@@ -20,7 +20,7 @@ from billing.services.wallets import find_wallet, read_wallet
 
 LABELS = {
     Transfer.Kind.TOP_UP: _("Top-up"),
-    Transfer.Kind.HOLD: _("Set aside"),
+    Transfer.Kind.HOLD: _("Held"),
     Transfer.Kind.RELEASE: _("Given back"),
     Transfer.Kind.USAGE: _("Usage"),
     Transfer.Kind.CAPTURE: _("Charge"),

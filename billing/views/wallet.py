@@ -74,7 +74,7 @@ def statement_csv(request: HttpRequest, currency: str) -> StreamingHttpResponse:
         _("Reference"),
         _("Currency"),
         _("Amount"),
-        _("Set aside"),
+        _("Held"),
         _("Balance"),
         _("Available"),
     ]

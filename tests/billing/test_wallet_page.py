@@ -87,7 +87,7 @@ def test_statement_adds_up_to_the_cent(month, renter):
     assert found.money_out == usd("-7.88")
     assert found.closing == usd("112.12")
     assert found.opening + found.money_in + found.money_out == found.closing
-    assert [line.label for line in found.lines][:2] == ["Top-up", "Set aside"]
+    assert [line.label for line in found.lines][:2] == ["Top-up", "Held"]
     assert found.lines[-1].label == "Given back"
     assert found.lines[-1].balance == found.lines[-1].available == usd("112.12")
 
@@ -192,7 +192,7 @@ def test_csv_has_numbers_that_add_up(renter_client, month):
 def test_wallet_shows_every_currency(renter_client, month):
     page = page_text(renter_client.get("/wallet/"))
 
-    for text in ("USD Available $112.12 Set aside $0.00", "EUR", "GBP", "Given back"):
+    for text in ("USD Available $112.12 Held $0.00", "EUR", "GBP", "Given back"):
         assert text in page
     assert "No top-up yet" in page
 

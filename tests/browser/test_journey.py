@@ -53,15 +53,6 @@ def visitors(
     assert faults == []
 
 
-@pytest.fixture
-def own_site(tmp_path: Path) -> Iterator[Site]:
-    """
-    A site of its own: a market opens only once.
-    """
-    with running_site(tmp_path / "site") as site:
-        yield site
-
-
 def become_a_renter(page: Page) -> Renter:
     renter = Renter(page)
     email = next(newcomers)
@@ -95,7 +86,7 @@ def fund_a_request(renter: Renter) -> str:
 
 def check_what_is_held(renter: Renter) -> None:
     assert renter.balance() == Decimal("81.67")
-    assert renter.balance("Set aside") == Decimal("18.33")
+    assert renter.balance("Held") == Decimal("18.33")
     renter.page.goto("/dashboard/")
     expect(renter.page.locator("main")).to_contain_text("Llama 3.1 8B")
     expect(renter.page.locator("main")).to_contain_text("Funded")
@@ -141,7 +132,7 @@ def check_the_bill(renter: Renter, workspace: str, ask: Decimal) -> Decimal:
 
 
 def check_the_wallet(renter: Renter, spent: Decimal) -> None:
-    assert renter.balance("Set aside") == 0
+    assert renter.balance("Held") == 0
     assert renter.balance() == 100 - spent
     months = renter.statements()
     assert sum(month.money_in for month in months) == 100
@@ -151,8 +142,11 @@ def check_the_wallet(renter: Renter, spent: Decimal) -> None:
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
-def test_the_main_job(browser: Browser, own_site: Site, scripts: bool):
-    with visitors(browser, own_site, with_scripts=scripts) as new_page:
+def test_the_main_job(browser: Browser, home: Path, scripts: bool):
+    with (
+        running_site(home) as site,
+        visitors(browser, site, with_scripts=scripts) as new_page,
+    ):
         renter, staff = become_a_renter(new_page()), Staff(new_page())
         staff.logs_in()
 
@@ -168,8 +162,8 @@ def test_the_main_job(browser: Browser, own_site: Site, scripts: bool):
 
         spent = check_the_bill(renter, workspace, Decimal("0.31"))
         check_the_wallet(renter, spent)
-    # It ends with an error if it finds a fault.
-    own_site.manage("check_books")
+        # It ends with an error if it finds a fault.
+        site.manage("check_books")
 
 
 def test_a_declined_card_credits_nothing(browser: Browser, site: Site):
@@ -197,9 +191,8 @@ def test_money_that_comes_later_is_credited_later(browser: Browser, site: Site):
 
 
 def test_a_worker_killed_in_the_middle_of_a_tick_changes_no_statement(
-    browser: Browser, tmp_path: Path
+    browser: Browser, home: Path
 ):
-    home = tmp_path / "site"
     with running_site(home) as site, visitors(browser, site) as new_page:
         email, path = rent(new_page(), site)
 
