@@ -55,7 +55,7 @@ def test_shows_what_waits_by_whom_and_why_and_lets_it_begin(
 
     # 3.30 is ten times 0.33, so 900 % more.
     assert (
-        "RTX 4090 EverXCloud, EU Central · Frankfurt $0.33 $3.30 $0.33 +900%"
+        "Choose RTX 4090 of EverXCloud RTX 4090 EverXCloud, EU Central · Frankfurt $0.33 $3.30 $0.33 +900%"
         " at once author@example.com"
     ) in words(page)
     assert "A new contract" in words(page)
