@@ -19,7 +19,6 @@ from catalog import services as catalog
 from catalog.models import Offer
 from marketplace import book, matching
 from tests.simulator.playing import is_clean
-from tests.simulator.stage import set_stage
 from tests.simulator.world import plays_market
 from workspaces.services import failing, giving_back, starting, stopping, sweeps
 from workspaces.states import State
@@ -203,9 +202,7 @@ FAULTS = MONEY_FAULTS | MARKET_FAULTS
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_finds(fault):
-    stage = set_stage()
-
+def test_finds(fault, stage):
     # Those first that are about what is broken.
     is_market = fault in MARKET_FAULTS
     seeds = sorted(SEEDS_TO_TRY, key=lambda seed: plays_market(seed) != is_market)

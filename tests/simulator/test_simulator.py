@@ -10,7 +10,6 @@ import os
 import pytest
 
 from tests.simulator.playing import play
-from tests.simulator.stage import set_stage
 
 FIRST = int(os.environ.get("SIMULATOR_FIRST", "0"))
 SEEDS = int(os.environ.get("SIMULATOR_SEEDS", "200"))
@@ -23,8 +22,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.no_cover]
 
 
 @pytest.mark.parametrize("first", range(FIRST, FIRST + SEEDS, SEEDS_TOGETHER))
-def test_market_keeps_its_books(first):
-    stage = set_stage()
-
+def test_market_keeps_its_books(first, stage):
     for seed in range(first, min(first + SEEDS_TOGETHER, FIRST + SEEDS)):
         play(seed, stage, STEPS)
