@@ -113,8 +113,8 @@ def gigabytes(value: Decimal | float, language: str, places: int | None = None) 
     Write an amount of memory or storage, by default with one decimal at most.
     """
     if places is None:
-        return f"{_at_most_one_decimal(value, language)} GB"
-    return f"{number(value, language, places)} GB"
+        return f"{_at_most_one_decimal(value, language)}\u00a0GB"
+    return f"{number(value, language, places)}\u00a0GB"
 
 
 def date_time(

@@ -144,9 +144,9 @@ def test_billions(value, language, written):
 @pytest.mark.parametrize(
     ("value", "language", "written"),
     by_language(
-        ("24", "24 GB", "24 GB", "24 GB"),
-        ("27.49", "27.5 GB", "27,5 GB", "27,5 GB"),
-        ("1008", "1,008 GB", "1008 GB", "1.008 GB"),
+        ("24", "24~GB", "24~GB", "24~GB"),
+        ("27.49", "27.5~GB", "27,5~GB", "27,5~GB"),
+        ("1008", "1,008~GB", "1008~GB", "1.008~GB"),
     ),
 )
 def test_gigabytes(value, language, written):
@@ -154,8 +154,8 @@ def test_gigabytes(value, language, written):
 
 
 def test_gigabytes_with_fixed_places():
-    assert formats.gigabytes(Decimal(24), "es", 1) == "24,0 GB"
-    assert formats.gigabytes(27.44, "en", places=0) == "27 GB"
+    assert formats.gigabytes(Decimal(24), "es", 1) == f"24,0{NBSP}GB"
+    assert formats.gigabytes(27.44, "en", places=0) == f"27{NBSP}GB"
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_the_digits_do_not_depend_on_the_language(value):
         ("{{ bandwidth|num:1 }}", "1008,0"),
         ("{{ share|pct }}", "80~%"),
         ("{{ size|billions }}", "≈ 15~mil~M"),
-        ("{{ memory|gb }}", "24 GB"),
+        ("{{ memory|gb }}", "24~GB"),
         ("{{ moment|day }}", "30 de noviembre de 2026"),
         ("{{ left|duration }}", "31~h 12~min"),
         (

@@ -33,9 +33,7 @@ def tables_of(page: HttpResponse) -> list[list[list[str]]]:
 
 def words(source: str) -> str:
     """
-    Return the text of a piece of HTML on one line; no-break spaces stay.
+    Return the text of a piece of HTML on one line, with plain spaces only.
     """
     plain = html.unescape(TAG.sub(" ", source))
-    return (
-        re.sub(r"[ \n\t]+", " ", plain).strip(" ").replace(" .", ".").replace(" ,", ",")
-    )
+    return re.sub(r"\s+", " ", plain).strip().replace(" .", ".").replace(" ,", ",")

@@ -68,7 +68,7 @@ def seed_rows(table, first_words=""):
 def shown_rows(page, *, is_exact=False):
     rows = tables_of(page)[0]
     # After the seed's columns comes who asks the price, and as of when.
-    plain = [[cell.replace("\u00a0", " ") for cell in row[:6]] for row in rows]
+    plain = [row[:6] for row in rows]
     if is_exact:
         return plain
     # The word before the price is left to the translation, the figure is not.
@@ -114,6 +114,7 @@ def test_spaces_within_spanish_figures_do_not_break(catalog, client):
 
     assert "≈ 15\u00a0mil\u00a0M" in source
     assert "0,33\u00a0US$" in source
+    assert "24\u00a0GB" in source
 
 
 @pytest.mark.parametrize(
@@ -122,8 +123,8 @@ def test_spaces_within_spanish_figures_do_not_break(catalog, client):
         ("en", ["$2.72", "$13.60", "$40.80"], ["$2.64", "$13.20", "$39.60"]),
         (
             "es",
-            ["2,72\u00a0US$", "13,60\u00a0US$", "40,80\u00a0US$"],
-            ["2,64\u00a0US$", "13,20\u00a0US$", "39,60\u00a0US$"],
+            ["2,72 US$", "13,60 US$", "40,80 US$"],
+            ["2,64 US$", "13,20 US$", "39,60 US$"],
         ),
         (
             "id",

@@ -55,7 +55,7 @@ def test_has_every_part(catalog, client, slug, language):
 
     page = client.get(path_of(slug, language))
 
-    shown = plain(text_of(page))
+    shown = text_of(page)
     assert plain(text.title) in shown
     assert len(pieces["STEP"]) == 3
     for kind, least in {
@@ -219,7 +219,7 @@ def test_asks_as_many_queries_for_many_offers(crowd, client):  # noqa: F811
 
 class TestCalculator:
     def test_answers_without_a_question(self, catalog, client):
-        text = plain(text_of(client.get(path_of("inference"))))
+        text = text_of(client.get(path_of("inference")))
 
         # Llama 3.1 8B in 16 bit: 16.06e9 / 2^30; 8 requests of 8192 tokens: 8 x 2^30
         assert "Weights 15.0 GB" in text
@@ -239,7 +239,7 @@ class TestCalculator:
             },
         )
 
-        text = plain(text_of(page))
+        text = text_of(page)
         # 2 x 64 layers x 8 heads x 128 x 1 byte; 2 x 4096 of them are 2^30
         assert "131,072 bytes a token" in text
         assert "KV cache 1.0 GB" in text
