@@ -1,13 +1,18 @@
 """
 What a page says about an ask in every row of a long table, without a template each.
+
+A table says the same few things a hundred times: what needs no ask is written once and
+remembered.
 """
 
 from collections.abc import Sequence
+from datetime import date
+from functools import lru_cache
 from typing import Protocol
 
 from django import template
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.html import conditional_escape, format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import get_current_timezone
 from django.utils.translation import get_language, gettext, ngettext, pgettext
 
@@ -16,6 +21,8 @@ from catalog.asks import Ask
 from catalog.names import region_city
 
 register = template.Library()
+
+REMEMBERED = 10_000
 
 
 class Stocked(Protocol):
@@ -36,15 +43,18 @@ def free_badge(stock: Stocked) -> SafeString:
     """
     Return how many nodes are free, as a badge.
     """
-    if not stock.is_free:
+    return _free_badge(stock.free_nodes, stock.is_free, stock.is_few, _language())
+
+
+@lru_cache(REMEMBERED)
+def _free_badge(nodes: int, is_free: bool, is_few: bool, language: str) -> SafeString:
+    if not is_free:
         return _badge("error", gettext("none free"))
-    number = formats.number(stock.free_nodes, _language())
-    if stock.is_few:
-        text = ngettext(
-            "%(number)s node left", "%(number)s nodes left", stock.free_nodes
-        )
+    number = formats.number(nodes, language)
+    if is_few:
+        text = ngettext("%(number)s node left", "%(number)s nodes left", nodes)
         return _badge("warning", text % {"number": number})
-    text = ngettext("%(number)s node free", "%(number)s nodes free", stock.free_nodes)
+    text = ngettext("%(number)s node free", "%(number)s nodes free", nodes)
     return _badge("success", text % {"number": number})
 
 
@@ -53,9 +63,15 @@ def as_of(ask: Ask) -> str:
     """
     Return who asks a price and when it was last said to be true.
     """
-    day = formats.day(ask.as_of, _language(), get_current_timezone(), is_short=True)
+    on = ask.as_of.astimezone(get_current_timezone()).date()
+    return _as_of(ask.supplier, on, _language())
+
+
+@lru_cache(REMEMBERED)
+def _as_of(supplier: str, on: date, language: str) -> str:
+    day = formats.day(on, language, get_current_timezone(), is_short=True)
     text = gettext("%(supplier)s, as of %(day)s")
-    return text % {"supplier": ask.supplier, "day": day}
+    return text % {"supplier": supplier, "day": day.replace(" ", "\u00a0")}
 
 
 @register.filter
@@ -72,17 +88,22 @@ def asked(ask: Ask) -> SafeString:
 
 
 @register.filter
-def places(asks: Sequence[Ask]) -> SafeString:
+def places(asks: Sequence[Ask]) -> SafeString | str:
     """
-    Return where a GPU can be had, by whom, and where few are left: a line each.
+    Return where a GPU can be had and where few are left; who asks what, folded away.
     """
-    return format_html_join(
-        "",
-        "<small>{}, {}{}</small>",
-        (
-            (_place(ask, asks), as_of(ask), _badge_of_few(ask) if ask.is_few else "")
-            for ask in asks
-        ),
+    if not asks:
+        return ""
+    cities, lines = [], []
+    for ask in asks:
+        city = conditional_escape(region_city(ask.region))
+        cities.append(f"{city} {free_badge(ask)}" if ask.is_few else city)
+        line = conditional_escape(f"{_place(ask, asks)}, {as_of(ask)}")
+        lines.append(f"<small>{line}</small>")
+    # Every text in it is escaped above.
+    return mark_safe(  # noqa: S308
+        f'<details class="fold"><summary>{", ".join(cities)}</summary>'
+        f"{''.join(lines)}</details>"
     )
 
 
@@ -104,10 +125,6 @@ def _place(ask: Ask, asks: Sequence[Ask]) -> str:
     """
     city = region_city(ask.region)
     return f"{city} {formats.rate(ask.rate, _language())}" if len(asks) > 1 else city
-
-
-def _badge_of_few(ask: Ask) -> SafeString:
-    return format_html(" {}", free_badge(ask))
 
 
 @register.filter

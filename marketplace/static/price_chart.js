@@ -19,11 +19,16 @@
   };
 
   const price = (_chart, value) => (value === null ? "–" : money.format(value));
+  // A day between two gaps has no line; it gets a dot.
+  const alone = (chart, series) => {
+    const values = chart.data[series];
+    return [...values.keys()].filter((at) => values[at] !== null && (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null);
+  };
   const line = (label, look) => ({
     label,
     value: price,
     paths: uPlot.paths.stepped({ align: 1 }),
-    points: { show: false },
+    points: { show: Boolean(look.width), filter: alone, size: 7 },
     ...look,
   });
 
