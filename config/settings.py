@@ -362,6 +362,7 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
         "base-uri": [NONE],
         "object-src": [NONE],
+        "report-uri": ["/csp-reports"],
     },
 }
 X_FRAME_OPTIONS = "DENY"

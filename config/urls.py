@@ -2,11 +2,13 @@ from django.conf.urls.i18n import i18n_patterns
 from django.contrib import admin
 from django.urls import include, path
 
+from config.csp_reports import report
 from config.health import healthz
 from config.search import robots, sitemap
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
+    path("csp-reports", report, name="csp_reports"),
     path("robots.txt", robots, name="robots"),
     path("sitemap.xml", sitemap, name="sitemap"),
     path("admin/", admin.site.urls),

@@ -91,6 +91,7 @@ def asks_password_again() -> Access:
 
 ACCESS = {
     "healthz": public(),
+    "csp_reports": Access(405, 405, 405, 405),
     "robots": public(),
     "sitemap": public(),
     "webhook": Access(405, 405, 405, 405, "provider"),
@@ -289,8 +290,9 @@ ACCESS = {
     "workspaces:give_up": by_post("workspace"),
 }
 
-# And by the button of a mail program: the id in its address is the proof.
-MADE_BY_SIGNED_CALLS = {"webhook", "catalog:stop_alert"}
+# And by the button of a mail program: the id in its address is the proof. What a
+# browser reports of the policy changes nothing.
+MADE_BY_SIGNED_CALLS = {"webhook", "catalog:stop_alert", "csp_reports"}
 # Without a token, or because nothing can be changed there: the API.
 REFUSED = {HTTPStatus.FORBIDDEN, HTTPStatus.METHOD_NOT_ALLOWED}
 # The API's answers are the same in every language.
