@@ -1,3 +1,4 @@
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,13 +40,30 @@ def chromium_path() -> str:
 
 
 @pytest.fixture(scope="session")
-def site(
-    chromium_path: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Site]:
+def prepared(chromium_path: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """
+    The data of a site that ran once and was stopped: copies of it start sooner.
+    """
+    home = tmp_path_factory.mktemp("prepared") / "site"
+    with running_site(home):
+        return home
+
+
+@pytest.fixture
+def home(prepared: Path, tmp_path: Path) -> Path:
+    """
+    The data of a site of one's own: a market opens only once.
+    """
+    return Path(shutil.copytree(prepared, tmp_path / "site"))
+
+
+@pytest.fixture(scope="session")
+def site(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """
     The running site that the journeys share; nobody resets it between them.
     """
-    with running_site(tmp_path_factory.mktemp("site")) as site:
+    home = shutil.copytree(prepared, tmp_path_factory.mktemp("shared") / "site")
+    with running_site(home) as site:
         yield site
 
 

@@ -58,9 +58,9 @@ def check_the_payout(supplier: SupplierPerson, staff: Staff) -> None:
     assert supplier.earned("Due with the next payout") == 0
 
 
-def test_from_an_application_to_a_payout(browser: Browser, tmp_path: Path):
+def test_from_an_application_to_a_payout(browser: Browser, home: Path):
     with (
-        running_site(tmp_path / "site") as site,
+        running_site(home) as site,
         visitors(browser, site) as new_page,
     ):
         supplier, staff = become_a_supplier(new_page()), Staff(new_page())
