@@ -34,7 +34,7 @@ def test_confirming_goes_to_the_providers_page(renter_client, draft):
     assert payment.description == "Corehour prepaid balance: €100.00 plus VAT"
 
 
-def test_r25_confirming_twice_asks_for_one_payment(renter_client, draft):
+def test_r25_r27_confirming_twice_asks_for_one_payment(renter_client, draft):
     first = renter_client.post(confirm_url(draft))
     second = renter_client.post(confirm_url(draft))
 

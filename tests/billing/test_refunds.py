@@ -64,7 +64,7 @@ def available(top_up):
     return balance(top_up.wallet.available_id)
 
 
-def test_gives_back_net_and_its_vat(real_top_up):
+def test_r56_gives_back_net_and_its_vat_where_they_came_from(real_top_up):
     done = refund(real_top_up, "40.00")
 
     assert (done.net, done.vat, done.total) == (usd("40.00"), usd("7.60"), usd("47.60"))

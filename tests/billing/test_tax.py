@@ -103,7 +103,9 @@ def test_reason_says_that_the_number_is_unchecked():
     [
         pytest.param("100.00", "20", "20.00", "120.00", id="M13"),
         pytest.param("14.31", "24", "3.43", "17.74", id="M58"),
-        pytest.param("99.99", "20", "20.00", "119.99", id="M60b sum of three 33.33"),
+        pytest.param(
+            "99.99", "20", "20.00", "119.99", id="M60b R52 sum of three 33.33"
+        ),
         pytest.param("642.50", "15", "96.38", "738.88", id="M60c half a cent goes up"),
         pytest.param("65.00", "2.3", "1.50", "66.50", id="M60d"),
         pytest.param("5.00", "25.5", "1.28", "6.28", id="Finland"),

@@ -202,7 +202,7 @@ def test_hours_behind_make_smaller_chunks(run_meter, monkeypatch):
 # --- again and again
 
 
-def test_m40_idle_tick_only_looks(run_meter):
+def test_m40_r40_idle_tick_only_looks(run_meter):
     run_meter()
     bill_due(at=after(hours=1))
 

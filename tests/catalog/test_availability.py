@@ -44,8 +44,7 @@ def cell(gpu, region, now):
     ("free", "is_free", "is_few"),
     [(0, False, False), (1, True, True), (2, True, True), (3, True, False)],
 )
-def test_few_are_two_or_fewer_and_are_shown(make_offer, cell, free, is_free, is_few):
-    """R23: low stock is shown with a badge, never hidden."""
+def test_r23_few_nodes_are_shown_as_few(make_offer, cell, free, is_free, is_few):
     make_offer(free_nodes=free)
 
     found = cell()
@@ -145,8 +144,7 @@ def other_gpus(gpu, count):
     ]
 
 
-def test_a_person_has_twenty_alerts_at_most(gpu, gone, ask, stranger):
-    """R24: a limit is checked before an alert is promised."""
+def test_r24_the_limit_is_checked_before_an_alert_is_promised(gpu, gone, ask, stranger):
     others = other_gpus(gpu, MOST_ALERTS)
     for other in others:
         ask(gpu_id=other.pk)

@@ -27,8 +27,7 @@ def fail(workspace, *, at=NOON + HOUR):
     )
 
 
-def test_r4_a_failed_start_costs_nothing(provisioning):
-    # CASES R4, R5: an hour of set-up that comes to nothing.
+def test_r4_r5_an_hour_of_set_up_that_fails_costs_nothing(provisioning):
     failed = fail(provisioning)
 
     assert failed.state == State.FAILED

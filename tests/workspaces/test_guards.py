@@ -15,6 +15,7 @@ from post_office.models import Email
 
 from billing import services as billing
 from billing.services.tick import run_tick
+from tests.conftest import logged_in
 from tests.workspaces.conftest import (
     DAY,
     HOUR,
@@ -31,6 +32,7 @@ from workspaces.models import Code, Discrepancy, State, Workspace
 from workspaces.provisioner import Observation
 from workspaces.provisioners import simulated
 from workspaces.services import TooMuch
+from workspaces.timeline import timeline
 
 WEEK = timedelta(days=7)
 
@@ -79,7 +81,7 @@ def test_what_is_funded_already_is_not_refused(make_quote, settings):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_limit_holds_under_parallel_requests(make_quote, settings):
+def test_r57_the_limit_holds_under_parallel_requests(make_quote, settings):
     settings.OPEN_WORKSPACES_LIMIT = 3
     quotes = [make_quote(hours=1, kept_days=0) for _ in range(8)]
     barrier = Barrier(len(quotes))
@@ -163,10 +165,14 @@ def test_running_but_not_billed(running):
     assert (row.kind, row.meter) == ("RUNNING_NOT_BILLED", "compute")
 
 
-def test_r46_a_guard_that_failed_is_found(running):
-    # CASES R46: it should have ended long ago, and no sweep has done it.
+def test_r46_a_guard_that_failed_is_found(running, staff, time_machine):
+    # It should have ended an hour ago, and no sweep has done it.
     billing.bill_due(at=NOON + 41 * HOUR)
+    time_machine.move_to(NOON + 41 * HOUR, tick=False)
 
+    # Staff read it also while nothing but the web runs.
+    page = logged_in(staff).get("/staff/differences/")
+    assert "1 workspace should have ended" in page.content.decode()
     services.reconcile(at=NOON + 41 * HOUR)
 
     assert kinds() == ["GUARD_FAILED"]
@@ -255,9 +261,16 @@ def mails():
     return list(Email.objects.order_by("pk").values_list("subject", flat=True))
 
 
-def test_two_warnings_before_data_are_deleted(stopped):
+def test_r60_the_page_says_when_the_data_are_deleted(stopped):
+    (*_past, deleted) = timeline(stopped, events=[])
+
+    assert deleted.title == "Data are deleted"
+    assert deleted.at == stopped.stopped_at + 7 * DAY == stopped.kept_until
+
+
+def test_r60_two_warnings_before_data_are_deleted(stopped):
     # Kept for seven days: three days and one day before.
-    for hours in range(7 * 24):
+    for hours in range(0, 7 * 24, 6):
         services.send_reminders(at=stopped.stopped_at + hours * HOUR)
 
     code = stopped.code

@@ -28,7 +28,7 @@ from workspaces.services.quotes import (
     quote_again,
     quote_workspace,
 )
-from workspaces.services.reconciling import close_discrepancy, reconcile
+from workspaces.services.reconciling import close_discrepancy, overdue, reconcile
 from workspaces.services.reminding import send_reminders
 from workspaces.services.resuming import WantedResume, give_up_resume, quote_resume
 from workspaces.services.starting import (
@@ -79,6 +79,7 @@ __all__ = [
     "give_up_resume",
     "interrupt_workspace",
     "match_workspace",
+    "overdue",
     "provision_due",
     "put_back_late_start",
     "queue_funded",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from billing import services as billing
 from workspaces.models import Discrepancy, Metered, State, Workspace
@@ -50,6 +51,13 @@ def reconcile(*, at: datetime) -> list[Finding]:
     gone = Discrepancy.objects.filter(resolved_at=None).exclude(pk__in=seen)
     gone.update(resolved_at=at)
     return findings
+
+
+def overdue(*, at: datetime) -> QuerySet[Workspace]:
+    """
+    Return what should have ended by now: not empty while the sweeps stand still.
+    """
+    return Workspace.objects.over_due(at - PATIENCE)
 
 
 @transaction.atomic
@@ -170,7 +178,7 @@ def _too_long(at: datetime) -> Iterator[Finding]:
     """
     Yield what the sweeps should have ended: the guards are guarded themselves.
     """
-    for workspace in Workspace.objects.over_due(at - PATIENCE):
+    for workspace in overdue(at=at):
         yield Finding(
             Kind.GUARD_FAILED,
             workspace.pk,

@@ -129,6 +129,8 @@ def differences(request: HttpRequest) -> HttpResponse:
             :CLOSED_SHOWN
         ],
         "form": NoteForm(),
+        # Asked here, as nothing else would tell while beat and workers are down.
+        "overdue": services.overdue(at=clock.now()).count(),
     }
     return render(request, "workspaces/staff/differences.html", context)
 
