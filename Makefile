@@ -12,13 +12,17 @@ PRODUCTION = env SITE_URL=https://corehour.example SECRET_KEY=$$($(BIN)/python -
 	STRIPE_SECRET_KEY=sk_test_check STRIPE_WEBHOOK_SECRETS=whsec_check DATABASE_URL=postgresql://localhost/corehour \
 	SELLER_NAME=Check SELLER_ADDRESS=Check SELLER_COUNTRY=DE SELLER_VAT_ID=Check
 
-.PHONY: help run test simulate bench lint messages lock
+# More processes than cores: the journeys wait for the site more than they work.
+PYTEST = $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(min(os.cpu_count(), 7) + 1)') --dist loadgroup
+
+.PHONY: help run test coverage simulate bench lint messages lock
 
 help:
 	@echo 'make run           start the site with demo data; Ctrl-C stops it and keeps the data'
 	@echo 'make run PORT=9000 … on this port, instead of the first free one from 8000 on'
 	@echo 'make run FRESH=1   … after throwing away the data of earlier runs'
 	@echo 'make test          run all tests on a PostgreSQL, a Valkey and a Chromium of their own'
+	@echo 'make coverage      run them and list the lines and branches that none of them reaches'
 	@echo 'make simulate      play 5000 seeds of the market and its money against a small model'
 	@echo 'make bench         measure the tick against its references, the catalog with 10,000 offers, and the matching'
 	@echo 'make lint          check style, types, dependency directions, templates and settings'
@@ -33,11 +37,14 @@ test:
 	@$(INSTALL) requirements-dev.txt
 	@$(BIN)/python -m tests.browser.chromium
 	@$(BIN)/python -m tests.workspaces.export_tools & \
-	$(BIN)/pytest -n 2 --dist loadgroup --cov --cov-report=term
+	$(PYTEST) $(MEASURE)
+
+coverage:
+	@$(MAKE) --no-print-directory test MEASURE='--cov --cov-report=term'
 
 simulate:
 	@$(INSTALL) requirements-dev.txt
-	SIMULATOR_SEEDS=$${SIMULATOR_SEEDS:-5000} SIMULATOR_STEPS=$${SIMULATOR_STEPS:-28} $(BIN)/pytest -n 2 -q tests/simulator
+	SIMULATOR_SEEDS=$${SIMULATOR_SEEDS:-5000} SIMULATOR_STEPS=$${SIMULATOR_STEPS:-28} $(PYTEST) -q tests/simulator
 
 bench:
 	@$(INSTALL) requirements-dev.txt
