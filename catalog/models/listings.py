@@ -2,7 +2,6 @@
 What suppliers say themselves of the nodes that they offer.
 """
 
-import uuid
 from decimal import Decimal
 from typing import Any, ClassVar
 
@@ -12,7 +11,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from djmoney.money import Money
 
-from catalog.models.offers import Offer, Supplier
+from catalog.models.offers import Offer
 
 
 class Listing(models.Model):
@@ -88,33 +87,3 @@ class Listing(models.Model):
         Whether its supplier wants it on the list.
         """
         return self.paused_at is None and self.removed_at is None
-
-
-class NodeFile(models.Model):
-    """
-    A supplier's CSV file of nodes: looked at first, then applied as a whole, once.
-    """
-
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    supplier = models.ForeignKey(
-        Supplier, models.PROTECT, related_name="node_files", verbose_name=_("supplier")
-    )
-    name = models.CharField(_("name"), max_length=200)
-    content = models.TextField(_("content"))
-    uploaded_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        models.PROTECT,
-        related_name="+",
-        verbose_name=_("uploaded by"),
-    )
-    uploaded_at = models.DateTimeField(_("uploaded at"))
-    applied_at = models.DateTimeField(_("applied at"), null=True, blank=True)
-
-    objects: ClassVar["models.Manager[NodeFile]"] = models.Manager()
-
-    class Meta:
-        verbose_name = _("node file")
-        verbose_name_plural = _("node files")
-
-    def __str__(self) -> str:
-        return self.name

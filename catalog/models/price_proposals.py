@@ -11,9 +11,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from djmoney.models.fields import MoneyField
-from djmoney.money import Money
 
+from catalog.models.fields import price_field
 from catalog.models.offers import Offer, OfferPrice
 
 
@@ -45,13 +44,8 @@ class PriceProposal(models.Model):
     offer = models.ForeignKey(
         Offer, models.PROTECT, related_name="proposals", verbose_name=_("offer")
     )
-    hourly_price: "models.Field[Money, Money]" = MoneyField(
-        _("price per GPU-hour"),
-        max_digits=14,
-        decimal_places=6,
-        default_currency="USD",
-        currency_choices=settings.CURRENCY_CHOICES,
-        help_text=_("For one GPU, ex tax."),
+    hourly_price = price_field(
+        _("price per GPU-hour"), help_text=_("For one GPU, ex tax.")
     )
     valid_from = models.DateTimeField(_("valid from"))
     reason = models.CharField(_("reason"), max_length=200)

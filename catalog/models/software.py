@@ -4,15 +4,13 @@ What runs on a rented machine and where its data stays.
 
 from typing import ClassVar
 
-from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
-from djmoney.models.fields import MoneyField
-from djmoney.money import Money
 
 from catalog.fit.architecture import Architecture
+from catalog.models.fields import price_field
 
 
 class Method(models.TextChoices):
@@ -28,13 +26,8 @@ class StoragePlan(models.Model):
 
     slug = models.SlugField(_("slug"), unique=True)
     name = models.CharField(_("name"), max_length=60, unique=True)
-    monthly_price: "models.Field[Money, Money]" = MoneyField(
-        _("price per GB-month"),
-        max_digits=14,
-        decimal_places=6,
-        default_currency="USD",
-        currency_choices=settings.CURRENCY_CHOICES,
-        help_text=_("For one GB over 730 hours."),
+    monthly_price = price_field(
+        _("price per GB-month"), help_text=_("For one GB over 730 hours.")
     )
     is_persistent = models.BooleanField(
         _("persistent"),

@@ -1,12 +1,11 @@
 from typing import ClassVar
 
-from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
-from djmoney.models.fields import MoneyField
-from djmoney.money import Money
+
+from catalog.models.fields import price_field
 
 
 class MatchRun(models.Model):
@@ -75,13 +74,8 @@ class Match(models.Model):
         related_name="matches",
         verbose_name=_("offer"),
     )
-    hourly_price: "models.Field[Money, Money]" = MoneyField(
-        _("price per GPU-hour"),
-        max_digits=14,
-        decimal_places=6,
-        default_currency="USD",
-        currency_choices=settings.CURRENCY_CHOICES,
-        help_text=_("The ask, in the offer's currency."),
+    hourly_price = price_field(
+        _("price per GPU-hour"), help_text=_("The ask, in the offer's currency.")
     )
     matched_at = models.DateTimeField(_("matched at"))
     run = models.ForeignKey(
