@@ -377,6 +377,7 @@ if ALLAUTH_TRUSTED_PROXY_COUNT:
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = IS_HTTPS
 SESSION_COOKIE_NAME = "__Host-session" if IS_HTTPS else "session"
 CSRF_COOKIE_NAME = "__Host-csrf" if IS_HTTPS else "csrf"
+BROWSER_COOKIE_NAME = "__Host-browser" if IS_HTTPS else "browser"
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 # After how long without a request, and after how long at most, who logged in is out.
 SESSION_LIMITS = (timedelta(days=14), timedelta(days=30))

@@ -20,7 +20,7 @@ from django.utils import translation
 
 import clock
 import formats
-from marketplace import outbox, services
+from marketplace import devices, outbox, services
 from marketplace.models import User
 
 logger = logging.getLogger(__name__)
@@ -50,11 +50,19 @@ class AccountAdapter(DefaultAccountAdapter):
         # Without the address: people type their password into its field.
         logger.warning("A log-in was refused")
 
+    def login(self, request: HttpRequest, user: User) -> None:
+        # Of the first log-in ever, at the confirmation of the address, nobody is told.
+        is_news = user.last_login is not None and not devices.is_known(request, user)
+        super().login(request, user)
+        logger.info("Logged in: user %d", user.pk)
+        if is_news:
+            devices.tell_of_new_browser(request, user)
+
     def post_login(
         self, request: HttpRequest, user: User, **options: Any
     ) -> HttpResponse:
-        logger.info("Logged in: user %d", user.pk)
         response: HttpResponse = super().post_login(request, user, **options)
+        devices.remember(request, response, user)
         return response
 
     def format_email_subject(self, subject: str) -> str:

@@ -15,6 +15,8 @@ from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 
+from marketplace import devices
+
 register = template.Library()
 
 KINDS = 5
@@ -161,3 +163,8 @@ def beside(cells: Iterable[Any], heads: Iterable[Any]) -> list[tuple[Any, Any]]:
 
 def _percent(share: Decimal) -> str:
     return f"{share * 100:.2f}%"
+
+
+@register.filter
+def browser(user_agent: str) -> str:
+    return devices.name_of(user_agent)
