@@ -15,7 +15,7 @@ from babel.dates import format_date, format_time
 from babel.numbers import format_currency, format_decimal, format_percent
 from djmoney.money import Money
 
-from money import quantize, round_half_up
+from money import places_of, round_half_up
 
 LOCALES = {"en": "en_US", "es": "es_ES", "id": "id_ID"}
 
@@ -65,7 +65,7 @@ def money(value: Money, language: str) -> str:
 
     :raises TypeError: if the value is not Money
     """
-    amount = quantize(_checked(value)).amount
+    amount = round_half_up(_checked(value).amount, places_of(value.currency))
     return _currency(amount, value.currency.code, _known(language))
 
 

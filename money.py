@@ -11,7 +11,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-from djmoney.money import Money
+from djmoney.money import Currency, Money
 
 CENT = Decimal("0.01")
 CURRENCY_SIGNS = ("US$", "$", "€", "£", "USD", "EUR", "GBP")
@@ -47,8 +47,15 @@ def quantize(money: Money) -> Money:
     """
     Round to the minor unit of the money's currency, half up.
     """
-    places = len(str(money.currency.sub_unit)) - 1
-    return Money(round_half_up(money.amount, places), money.currency)
+    amount = round_half_up(money.amount, places_of(money.currency))
+    return Money(amount, money.currency)
+
+
+def places_of(currency: Currency) -> int:
+    """
+    Return how many decimals the minor unit of a currency is.
+    """
+    return len(str(currency.sub_unit)) - 1
 
 
 def to_minor(money: Money) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypedDict
 
 from django.contrib.postgres.fields import ArrayField
 from django.db.models import DecimalField, F, Func, Min, Q, QuerySet, Sum
@@ -30,13 +30,21 @@ _COLUMNS = (
     "supplier__name",
     "hourly_amount",
     "hourly_currency",
-    "comparable_amount",
     "price_as_of",
     "is_stale",
     "gpus_per_node",
     "listed_at",
     "free_nodes",
 )
+
+
+class _First(TypedDict):
+    """
+    What is known of the first offer of a place before its names are.
+    """
+
+    comparable: Decimal | None
+    free_nodes: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,9 +107,10 @@ def best_asks(*, at: datetime, gpus: int | None = 1) -> dict[int, list[Ask]]:
     """
     live = Offer.objects.live(at)
     offers = live if gpus is None else live.of_size(gpus)
-    free = _firsts_of_places(offers)
-    rows = _rows(Offer.objects.with_price(at).filter(pk__in=free))
-    return _by_gpu(_ask(row, free_nodes=free[row.pk]) for row in rows)
+    firsts = _firsts_of_places(offers)
+    # What is comparable is known by now: it takes long to ask for.
+    rows = _rows(Offer.objects.with_version(at).filter(pk__in=firsts))
+    return _by_gpu(_ask(row, **firsts[row.pk]) for row in rows)
 
 
 def best_and_own_asks(
@@ -112,22 +121,18 @@ def best_and_own_asks(
 
     The supplier's own asks count each offer alone, the stale ones among them last.
     """
-    free = _firsts_of_places(Offer.objects.live(at).of_size(1))
+    firsts = _firsts_of_places(Offer.objects.live(at).of_size(1))
     own = Offer.objects.of_size(1).filter(supplier=supplier_id).listed(at)
     priced = Offer.objects.with_price(at).fresh_first()
-    rows = list(_rows(priced.filter(Q(pk__in=free) | Q(pk__in=own))))
-    best = [_ask(row, free_nodes=free[row.pk]) for row in rows if row.pk in free]
-    named = [
-        _ask(row, free_nodes=row.free_nodes)
-        for row in rows
-        if row.supplier_id == supplier_id
-    ]
+    rows = list(_priced_rows(priced.filter(Q(pk__in=firsts) | Q(pk__in=own))))
+    best = [_ask(row, **firsts[row.pk]) for row in rows if row.pk in firsts]
+    named = [_ask_alone(row) for row in rows if row.supplier_id == supplier_id]
     return _by_gpu(best), _by_gpu(named)
 
 
-def _firsts_of_places(offers: OfferQuerySet) -> dict[int, int]:
+def _firsts_of_places(offers: OfferQuerySet) -> dict[int, _First]:
     """
-    Return the key of the first offer of each GPU and region, and all free nodes there.
+    Return what the first offer of each GPU and region asks, and all free nodes there.
 
     A single pass over the offers finds them, without sorting them.
     """
@@ -135,11 +140,18 @@ def _firsts_of_places(offers: OfferQuerySet) -> dict[int, int]:
         free=Sum("free_nodes"), first=Min(_place_in_order())
     )
     firsts = places.order_by().values_list("first", "free")
-    return {int(first[-1]): nodes for first, nodes in firsts}
+    return {
+        int(first[-1]): {"comparable": first[0], "free_nodes": nodes}
+        for first, nodes in firsts
+    }
 
 
 def _rows(offers: QuerySet[Any]) -> QuerySet[Any]:
     return offers.values_list(*_COLUMNS, named=True)
+
+
+def _priced_rows(offers: QuerySet[Any]) -> QuerySet[Any]:
+    return offers.values_list(*_COLUMNS, "comparable_amount", named=True)
 
 
 def _by_gpu(asks: Iterable[Ask]) -> dict[int, list[Ask]]:
@@ -176,8 +188,9 @@ def asks_of(offers: OfferQuerySet, *, at: datetime) -> list[Ask]:
 
     Offers without a price are left out.
     """
-    rows = _rows(offers.with_price(at).fresh_first())
-    return [_ask(row, free_nodes=row.free_nodes) for row in rows]
+    return [
+        _ask_alone(row) for row in _priced_rows(offers.with_price(at).fresh_first())
+    ]
 
 
 def best_of(asks: Iterable[Ask], *, gpus: int = 1) -> list[Ask]:
@@ -197,7 +210,11 @@ def best_of(asks: Iterable[Ask], *, gpus: int = 1) -> list[Ask]:
     return [replace(ask, free_nodes=free[ask.region]) for ask in best.values()]
 
 
-def _ask(row: Any, *, free_nodes: int) -> Ask:
+def _ask_alone(row: Any) -> Ask:
+    return _ask(row, comparable=row.comparable_amount, free_nodes=row.free_nodes)
+
+
+def _ask(row: Any, *, comparable: Decimal | None, free_nodes: int) -> Ask:
     return Ask(
         offer_id=row.pk,
         gpu_id=row.gpu_id,
@@ -206,7 +223,7 @@ def _ask(row: Any, *, free_nodes: int) -> Ask:
         ),
         supplier=row.supplier__name,
         rate=Money(row.hourly_amount, row.hourly_currency),
-        comparable=row.comparable_amount,
+        comparable=comparable,
         listed_at=row.listed_at,
         as_of=row.price_as_of,
         is_stale=row.is_stale,

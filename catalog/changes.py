@@ -69,6 +69,7 @@ class Changes:
         self.estimate = estimate
         self.state = state
         self.alternatives = fit.alternatives(training)
+        self.queries: dict[tuple[Change, int, int], str] = {}
         self.shared = {
             count: fit.estimate(replace(training, gpus=count))
             for count in GPU_COUNTS
@@ -140,16 +141,26 @@ class Changes:
                 return
 
     def _query(self, change: Change, training: Training) -> str:
-        changed: dict[Change, dict[str, str | int]] = {
-            Change.FUSED_LOSS: {"loss": "fused"},
-            Change.CHECKPOINTING: {"checkpointing": "on"},
-            Change.EIGHT_BIT_OPTIMIZER: {"optimizer": "adamw_8bit"},
-            Change.SMALLER_BATCH: {"micro_batch": training.micro_batch},
-            Change.SHORTER_SEQUENCE: {"sequence_length": training.sequence_length},
-            Change.LORA: {"method": "lora"},
-            Change.QLORA: {"method": "qlora"},
-        }
-        return urlencode({**self.state, **changed[change]})
+        """
+        Return the whole state after a change: it is the same for many cards.
+        """
+        key = (change, training.micro_batch, training.sequence_length)
+        if key not in self.queries:
+            self.queries[key] = urlencode({**self.state, **_changed(change, training)})
+        return self.queries[key]
+
+
+def _changed(change: Change, training: Training) -> dict[str, str | int]:
+    changed: dict[Change, dict[str, str | int]] = {
+        Change.FUSED_LOSS: {"loss": "fused"},
+        Change.CHECKPOINTING: {"checkpointing": "on"},
+        Change.EIGHT_BIT_OPTIMIZER: {"optimizer": "adamw_8bit"},
+        Change.SMALLER_BATCH: {"micro_batch": training.micro_batch},
+        Change.SHORTER_SEQUENCE: {"sequence_length": training.sequence_length},
+        Change.LORA: {"method": "lora"},
+        Change.QLORA: {"method": "qlora"},
+    }
+    return changed[change]
 
 
 def judge(estimate: MemoryEstimate, gpu: GpuModel) -> fit.Fit:

@@ -11,7 +11,7 @@ from decimal import ROUND_UP, Decimal
 
 from djmoney.money import Money
 
-from money import quantize
+from money import places_of, round_half_up
 
 HOUR = 3600
 MONTH = 730 * HOUR
@@ -84,12 +84,8 @@ def cost_window(
     compute = _metered(rate, gpus, seconds, HOUR)
     storage = _metered(storage_rate, storage_gb, seconds, MONTH)
     stored = _metered(storage_rate, storage_gb, seconds + kept_days * DAY, MONTH)
-    return Cost(
-        compute=compute,
-        storage=storage,
-        kept_storage=stored - storage,
-        total=compute + stored,
-    )
+    amounts = (compute, storage, stored - storage, compute + stored)
+    return Cost(*(Money(amount, rate.currency) for amount in amounts))
 
 
 def storage_cost(
@@ -103,7 +99,8 @@ def storage_cost(
     seconds = _seconds(hours)
     if min(seconds, gb) < 0:
         raise ValueError("Storage and hours cannot be negative.")
-    return _metered(monthly_rate, gb, seconds, MONTH)
+    amount = _metered(monthly_rate, gb, seconds, MONTH)
+    return Money(amount, monthly_rate.currency)
 
 
 def tokens_per_second(*, seconds_per_step: Decimal, tokens_per_step: int) -> Decimal:
@@ -161,9 +158,9 @@ def pilot(
     return Pilot(training, evaluation, failed, cost)
 
 
-def _metered(rate: Money, units: Decimal | int, seconds: int, period: int) -> Money:
-    amount = rate.amount * units * seconds / period
-    return quantize(Money(amount, rate.currency))
+def _metered(rate: Money, units: Decimal | int, seconds: int, period: int) -> Decimal:
+    amount: Decimal = rate.amount * units * seconds / period
+    return round_half_up(amount, places_of(rate.currency))
 
 
 def _seconds(hours: Decimal | int) -> int:

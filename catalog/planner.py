@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
@@ -182,11 +183,13 @@ def make_plan(wanted: Wanted, *, at: datetime) -> Plan:
     """
     training = wanted.training
     plans = StoragePlan.objects.filter(is_listed=True, is_persistent=True)
+    storage_plan = plans.order_by("position", "pk").first()
     planner = _Planner(
         wanted=wanted,
         estimate=fit.estimate(training),
         unquantized=_with_unquantized_experts(training),
-        storage_plan=plans.order_by("position", "pk").first(),
+        storage_plan=storage_plan,
+        comparable_storage=_comparable_storage(wanted, storage_plan, at=at),
     )
     changes = Changes(training, planner.estimate, wanted.state)
     asks = best_asks(at=at, gpus=training.gpus)
@@ -202,12 +205,16 @@ def make_plan(wanted: Wanted, *, at: datetime) -> Plan:
 class _Planner:
     """
     What is the same for every GPU of a plan.
+
+    `comparable_storage` is what the storage costs in the currency that asks are
+    compared in; 0 without a known rate, as it is missing in every row then.
     """
 
     wanted: Wanted
     estimate: fit.MemoryEstimate
     unquantized: fit.MemoryEstimate | None
     storage_plan: StoragePlan | None
+    comparable_storage: Decimal
 
     def plan(self, rows: list[Row], *, advice: Advice | None, at: datetime) -> Plan:
         return Plan(
@@ -294,17 +301,7 @@ class _Planner:
         if plan is None or plan.monthly_price.currency == ask.rate.currency:
             return False, total
         # What is not added to the cost for its currency still makes it dearer.
-        return False, total + self._comparable_storage(plan)
-
-    def _comparable_storage(self, plan: StoragePlan) -> Decimal:
-        if plan.monthly_price.currency.code != exchange.REFERENCE:
-            return Decimal(0)
-        stored: Decimal = storage_cost(
-            gb=self.wanted.storage_gb,
-            monthly_rate=plan.monthly_price,
-            hours=self.wanted.hours,
-        ).amount
-        return stored
+        return False, total + self.comparable_storage
 
     def _request(self, gpu: GpuModel, asks: list[Ask]) -> str:
         """
@@ -312,6 +309,11 @@ class _Planner:
         """
         if not asks or self.wanted.is_too_long:
             return ""
+        place = urlencode({"gpu": gpu.slug, "region": asks[0].region.slug})
+        return f"{self._request_anywhere}&{place}"
+
+    @cached_property
+    def _request_anywhere(self) -> str:
         state = self.wanted.state
         left_out = {"model"} if self.wanted.is_own else set()
         query = {
@@ -321,9 +323,21 @@ class _Planner:
         }
         if query.get("is_checkpointing") == "off":
             query["is_checkpointing"] = ""
-        query |= self._kernels()
-        place = {"gpu": gpu.slug, "region": asks[0].region.slug}
-        return urlencode({**query, **place})
+        return urlencode({**query, **self._kernels()})
+
+
+def _comparable_storage(
+    wanted: Wanted, plan: StoragePlan | None, *, at: datetime
+) -> Decimal:
+    if plan is None:
+        return Decimal(0)
+    cost = storage_cost(
+        gb=wanted.storage_gb, monthly_rate=plan.monthly_price, hours=wanted.hours
+    )
+    currency = cost.currency.code
+    if currency == exchange.REFERENCE:
+        return cost.amount
+    return cost.amount * exchange.rates(at=at).get(currency, Decimal(0))
 
 
 def _with_unquantized_experts(training: fit.Training) -> fit.MemoryEstimate | None:

@@ -15,10 +15,10 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, FilteredRelation, Q
 from django.utils.translation import gettext_lazy as _
-from djmoney.models.fields import MoneyField
 from djmoney.money import Money
 
 from catalog import exchange
+from catalog.models.fields import price_field
 from catalog.models.hardware import GpuModel, Region
 
 # The order of every "best ask": amounts in one currency, see catalog.exchange; what
@@ -61,14 +61,13 @@ class Supplier(models.Model):
 
 
 class OfferQuerySet(models.QuerySet["Offer"]):
-    def with_price(self, at: datetime) -> Self:
+    def with_version(self, at: datetime) -> Self:
         """
         Add what one GPU costs an hour at `at`, and since when that is known.
 
         Annotates `price_id`, `hourly_amount`, `hourly_currency`, `price_as_of` (when
         somebody last said that it is true) and `is_stale`; all are null for an offer
-        that has no price yet. `comparable_amount` is the price in the currency that
-        asks are compared in, null where no rate is known: for sorting, not for show.
+        that has no price yet.
         """
         if "price_id" in self.query.annotations:
             return self
@@ -78,13 +77,25 @@ class OfferQuerySet(models.QuerySet["Offer"]):
             price_id=F("_price__pk"),
             hourly_amount=F("_price__hourly_price"),
             hourly_currency=F("_price__hourly_price_currency"),
-            comparable_amount=exchange.comparable(
-                "_price__hourly_price", "_price__hourly_price_currency", at=at
-            ),
             price_as_of=F("_price__confirmed_at"),
             is_stale=models.ExpressionWrapper(
                 Q(_price__confirmed_at__lt=freshest), models.BooleanField()
             ),
+        )
+
+    def with_price(self, at: datetime) -> Self:
+        """
+        Add the price as `with_version` does, and what makes prices comparable.
+
+        `comparable_amount` is the price in the currency that asks are compared in, null
+        where no rate is known: for sorting, not for show.
+        """
+        if "comparable_amount" in self.query.annotations:
+            return self
+        return self.with_version(at).annotate(
+            comparable_amount=exchange.comparable(
+                "_price__hourly_price", "_price__hourly_price_currency", at=at
+            )
         )
 
     def listed(self, at: datetime) -> Self:
@@ -238,13 +249,8 @@ class OfferPrice(models.Model):
     offer = models.ForeignKey(
         Offer, models.PROTECT, related_name="prices", verbose_name=_("offer")
     )
-    hourly_price: "models.Field[Money, Money]" = MoneyField(
-        _("price per GPU-hour"),
-        max_digits=14,
-        decimal_places=6,
-        default_currency="USD",
-        currency_choices=settings.CURRENCY_CHOICES,
-        help_text=_("For one GPU, ex tax."),
+    hourly_price = price_field(
+        _("price per GPU-hour"), help_text=_("For one GPU, ex tax.")
     )
     valid_from = models.DateTimeField(_("valid from"))
     valid_to = models.DateTimeField(

@@ -8,10 +8,11 @@ remembered.
 from collections.abc import Sequence
 from datetime import date
 from functools import lru_cache
+from html import escape
 from typing import Protocol
 
 from django import template
-from django.utils.html import conditional_escape, format_html, format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import get_current_timezone
 from django.utils.translation import get_language, gettext, ngettext, pgettext
@@ -94,12 +95,15 @@ def places(asks: Sequence[Ask]) -> SafeString | str:
     """
     if not asks:
         return ""
+    language, zone = _language(), get_current_timezone()
     cities, lines = [], []
     for ask in asks:
-        city = conditional_escape(region_city(ask.region))
-        cities.append(f"{city} {free_badge(ask)}" if ask.is_few else city)
-        line = conditional_escape(f"{_place(ask, asks)}, {as_of(ask)}")
-        lines.append(f"<small>{line}</small>")
+        city = region_city(ask.region)
+        few = f" {free_badge(ask)}" if ask.is_few else ""
+        cities.append(f"{escape(city)}{few}")
+        price = f" {formats.rate(ask.rate, language)}" if len(asks) > 1 else ""
+        by = _as_of(ask.supplier, ask.as_of.astimezone(zone).date(), language)
+        lines.append(f"<small>{escape(f'{city}{price}, {by}')}</small>")
     # Every text in it is escaped above.
     return mark_safe(  # noqa: S308
         f'<details class="fold"><summary>{", ".join(cities)}</summary>'

@@ -246,8 +246,11 @@ def test_the_order_is_that_of_the_whole_cost(catalog, client):
     assert len(costs) > 15
 
 
-def test_compares_costs_in_different_currencies(catalog, client, now):
-    # One euro is 1.25 dollars: 0.30 euros are 0.375 dollars, more than 0.37 is.
+@pytest.fixture
+def asked_in_euros(catalog, now):
+    """
+    One euro is 1.25 dollars, and the RTX 4090 is asked for 0.30 euros in an hour.
+    """
     load_rates(
         lines=[
             "CURRENCY,CURRENCY_DENOM,TIME_PERIOD,OBS_VALUE",
@@ -256,6 +259,10 @@ def test_compares_costs_in_different_currencies(catalog, client, now):
     )
     offer = Offer.objects.get(supplier__slug="everxcloud", gpu__slug="rtx-4090")
     add_version(offer, Money("0.30", "EUR"), valid_from=now + HOUR, actor=None, at=now)
+
+
+def test_compares_costs_in_different_currencies(asked_in_euros, client, now):
+    # 0.30 euros are 0.375 dollars, more than 0.37 is.
 
     with time_machine.travel(now + HOUR, tick=False):
         page = client.get("/planner/?storage_gb=0")
@@ -266,6 +273,22 @@ def test_compares_costs_in_different_currencies(catalog, client, now):
     assert shown.index("RTX A5000") < shown.index("RTX 4090") < shown.index("V100 32GB")
     assert stored.index("RTX 4090") == shown.index("RTX 4090")
     assert "Asks in different currencies are sorted at the day's" in text_of(page)
+
+
+def test_counts_storage_in_another_currency_at_the_days_rate(
+    asked_in_euros, client, now
+):
+    # 200 GB for 40 h at 0.09 a month are 0.99 euros, or 1.24 dollars: 12.99 euros are
+    # 16.24 dollars, more than the V100's 15.60 alone and less than its 16.84 in all.
+    StoragePlan.objects.filter(is_persistent=True).update(monthly_price_currency="EUR")
+
+    with time_machine.travel(now + HOUR, tick=False):
+        page = client.get("/planner/")
+
+    shown = names(page)
+    assert shown.index("RTX 4090") < shown.index("V100 32GB")
+    assert row_of(page, "RTX 4090")[4] == "€12.99"
+    assert row_of(page, "V100 32GB")[4] == "$15.60"
 
 
 def test_advises_the_setting_that_saves_most(catalog, client):
