@@ -46,14 +46,14 @@ class Account(models.Model):
     """
 
     class Kind(models.TextChoices):
-        AVAILABLE = "AVAILABLE"
-        HELD = "HELD"
-        PAYABLE = "PAYABLE"
-        CLEARING = "CLEARING"
-        FEES = "FEES"
-        TAX = "TAX"
-        PROMOTIONS = "PROMOTIONS"
-        WRITE_OFFS = "WRITE_OFFS"
+        AVAILABLE = "AVAILABLE", _("Available")
+        HELD = "HELD", _("Held")
+        PAYABLE = "PAYABLE", _("Owed to suppliers")
+        CLEARING = "CLEARING", _("Clearing")
+        FEES = "FEES", _("Fees")
+        TAX = "TAX", _("Tax")
+        PROMOTIONS = "PROMOTIONS", _("Gifts")
+        WRITE_OFFS = "WRITE_OFFS", _("Written off")
 
     kind = models.CharField(max_length=16, choices=Kind)
     # "user:<id>", "supplier:<slug>", "bank", a payment provider, or "" for the house.

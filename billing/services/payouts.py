@@ -43,24 +43,36 @@ class Earnings:
     """
 
     party: str
+    holder: str
     balance: Money
     held: Money
     payable: Money
-    has_bank_account: bool
+
+    @property
+    def has_bank_account(self) -> bool:
+        return bool(self.holder)
+
+    @property
+    def name(self) -> str:
+        """
+        Return the holder of its bank account or, until one is known, its own code.
+        """
+        return self.holder or self.party.rpartition(":")[2]
 
 
 def earnings(*, at: datetime) -> list[Earnings]:
     """
     Return every party's earnings that are not zero, by currency and party.
     """
-    known = set(BankAccount.objects.values_list("party", "currency"))
+    bank_accounts = BankAccount.objects.values_list("party", "currency", "holder")
+    holders = {(party, currency): holder for party, currency, holder in bank_accounts}
     return [
         Earnings(
             party=account.party,
+            holder=holders.get((account.party, account.currency), ""),
             balance=account.balance,
             held=Money(account.recent, account.currency),
             payable=payable_of(account),
-            has_bank_account=(account.party, account.currency) in known,
         )
         for account in accounts_with_recent(at)
         .exclude(balance=0)
