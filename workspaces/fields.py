@@ -5,11 +5,15 @@ The kinds of fields that the request form is made of.
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.utils.functional import Promise
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 import formats
-from catalog.models import GpuModel, Region, StoragePlan
+from catalog.models import BaseModel, GpuModel, Region, StoragePlan
 from catalog.names import plan_name, region_name
 
 DATETIME_LOCAL = "%Y-%m-%dT%H:%M"
@@ -37,6 +41,48 @@ class MomentField(forms.DateTimeField):
         super().__init__(
             widget=widget, input_formats=[DATETIME_LOCAL, "%Y-%m-%d %H:%M"], **options
         )
+
+
+class BaseModelSelect(forms.Select):
+    """
+    A list of models whose entries say in which repository each of them is.
+    """
+
+    def create_option(
+        self, name: str, value: Any, *args: Any, **options: Any
+    ) -> dict[str, Any]:
+        option = super().create_option(name, value, *args, **options)
+        if model := getattr(value, "instance", None):
+            option["attrs"]["data-repository"] = model.hf_id
+        return option
+
+
+def with_commits(hint: str | Promise, *, of: forms.BoundField) -> SafeString:
+    """
+    Add to a hint where the commits of the chosen model are; hidden until there is one.
+
+    site.js turns the link to another model when that is chosen.
+    """
+    try:
+        model = of.field.to_python(of.value())
+    except ValidationError:
+        model = None
+    return format_html("{} {}", hint, _commits_link(model))
+
+
+def _commits_link(model: BaseModel | None) -> SafeString:
+    repository = model.hf_id if model else ""
+    text = _("Find the hash among the commits of %(repository)s.")
+    return format_html(
+        '<a id="commits" href="https://huggingface.co/{}/commits/main"'
+        ' target="_blank" rel="noopener"{}>{}</a>',
+        repository,
+        "" if model else SafeString(" hidden"),
+        format_html(
+            text.replace("%(repository)s", "{}"),
+            format_html("<span>{}</span>", repository),
+        ),
+    )
 
 
 class GpuField(forms.ModelChoiceField):

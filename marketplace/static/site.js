@@ -53,6 +53,16 @@
     tick();
   });
 
+  // The commits that a request is pinned to one of are those of the model chosen.
+  document.addEventListener("change", (event) => {
+    const repository = event.target.selectedOptions?.[0].dataset.repository;
+    const commits = document.getElementById("commits");
+    if (!commits || event.target.name !== "base_model") return;
+    commits.hidden = !repository;
+    commits.href = `https://huggingface.co/${repository}/commits/main`;
+    commits.querySelector("span").textContent = repository;
+  });
+
   const showCopyButtons = (root) => {
     if (!navigator.clipboard) return;
     root.querySelectorAll("[data-copy]").forEach((button) => {

@@ -176,3 +176,23 @@ def test_counts_the_loss_and_the_optimizer_in_the_fit(make_form):
     assert "Choose a larger GPU" in str(plain.errors["gpu"])
     assert fused.is_valid(), fused.errors
     assert fused.wanted().loss_kernel == "fused"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "link"),
+    [
+        (
+            "meta-llama-3-1-8b",
+            'href="https://huggingface.co/meta-llama/Meta-Llama-3.1-8B/commits/main"'
+            ' target="_blank" rel="noopener">',
+        ),
+        ("", " hidden>"),
+        ("no-such-model", " hidden>"),
+        ("\x00", " hidden>"),
+    ],
+)
+def test_leads_to_the_commits_of_the_chosen_model(catalog, chosen, link):
+    form = RequestForm(initial={"base_model": chosen}, wallets=[], at=NOON)
+
+    assert link in form["revision"].help_text
+    assert 'data-repository="Qwen/Qwen2.5-14B"' in str(form["base_model"])

@@ -19,11 +19,13 @@ from billing.services import WalletBalance
 from catalog.models import BaseModel, GpuModel, Image, Method, Region, StoragePlan
 from money import round_half_up
 from workspaces.fields import (
+    BaseModelSelect,
     CountField,
     GpuField,
     MomentField,
     RegionsField,
     StoragePlanField,
+    with_commits,
 )
 from workspaces.models import Draft, KeptAtEnd, Quote
 from workspaces.models.quote import Verdict
@@ -87,6 +89,7 @@ class RequestForm(forms.Form):
         label=gettext_lazy("Base model"),
         empty_label=gettext_lazy("Choose a model"),
         to_field_name="slug",
+        widget=BaseModelSelect,
     )
     revision = forms.CharField(
         label=gettext_lazy("Pinned revision"),
@@ -269,6 +272,8 @@ class RequestForm(forms.Form):
         super().__init__(data, initial=initial)
         self.at = at
         self.is_fit_risky = False
+        revision = self.fields["revision"]
+        revision.help_text = with_commits(revision.help_text, of=self["base_model"])
         currency: Any = self.fields["currency"]
         currency.choices = [(wallet.currency, _label(wallet)) for wallet in wallets]
 
