@@ -223,11 +223,14 @@ def test_mailbox_shows_mails_newest_first_with_links(client):
             "from@example.com",
             subject=f"Mail {number}",
             message="Open http://127.0.0.1/x/ <script>alert(1)</script>",
+            html_message='<html lang="es">' * (number - 1),
         )
 
     page = client.get("/mailbox/").content.decode()
 
     assert page.index("Mail 2") < page.index("Mail 1")
+    assert '<h2 lang="es">Mail 2' in page
+    assert "<h2>Mail 1" in page
     assert 'href="http://127.0.0.1/x/"' in page
     assert "<script>alert" not in page
 
