@@ -7,10 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 
+from django.http import StreamingHttpResponse
 from djmoney.money import Money
 
 STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\0")
 GUARD = "'"
+# Anything else at the start needs no second look, and files are long.
+SUSPICIOUS = {*STARTS_A_FORMULA, GUARD, " "}
 
 Value = str | int | Money | Decimal | datetime | None
 
@@ -37,6 +40,17 @@ def csv_lines(heads: Sequence[str], rows: Iterable[Sequence[Value]]) -> Iterator
         yield writer.writerow([_cell(value) for value in row])
 
 
+def csv_response(lines: Iterable[str], *, name: str) -> StreamingHttpResponse:
+    """
+    Return lines as a file to be saved under a name.
+    """
+    return StreamingHttpResponse(
+        lines,
+        content_type="text/csv; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
+
+
 def unguarded(cell: str) -> str:
     """
     Return a cell of a file as it was before `csv_lines` guarded it.
@@ -47,6 +61,8 @@ def unguarded(cell: str) -> str:
 
 
 def _cell(value: Value) -> str:
+    if isinstance(value, str):
+        return f"{GUARD}{value}" if _is_formula(value) else value
     if value is None:
         return ""
     if isinstance(value, Money):
@@ -61,5 +77,7 @@ def _cell(value: Value) -> str:
 
 
 def _is_formula(text: str) -> bool:
+    if text[:1] not in SUSPICIOUS:
+        return False
     # Apostrophes count as guards: a text that has its own gets another one.
     return text.lstrip(f" {GUARD}").startswith(STARTS_A_FORMULA)

@@ -4,7 +4,7 @@ Where staff pay the suppliers: what is due, the file for the bank, what came bac
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.dateparse import parse_date
@@ -30,7 +30,7 @@ from billing.services.payouts import (
     run_payouts,
     week_of,
 )
-from csv_files import csv_lines
+from csv_files import csv_lines, csv_response
 
 HEADS = ["Holder", "Account", "Bank code", "Amount", "Currency", "Text"]
 
@@ -69,12 +69,7 @@ def bank_file(request: HttpRequest, currency: str, week: str) -> HttpResponseBas
     if day is None or currency not in settings.CURRENCIES:
         raise Http404
     rows = bank_file_rows(currency=currency, week=day)
-    response = StreamingHttpResponse(
-        csv_lines(HEADS, rows), content_type="text/csv; charset=utf-8"
-    )
-    name = f"payouts-{currency}-{day}.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return csv_response(csv_lines(HEADS, rows), name=f"payouts-{currency}-{day}.csv")
 
 
 @require_POST

@@ -22,7 +22,7 @@ from billing.services.burn import standings_of
 from billing.services.statements import Statement, latest_lines, statement_of
 from billing.services.top_ups import recent_top_ups
 from billing.services.wallets import NoSuchWallet
-from csv_files import csv_lines
+from csv_files import csv_lines, csv_response
 from limits import limited
 
 MONTH = re.compile(r"(20[0-9]{2})-(0[1-9]|1[0-2])", re.ASCII)
@@ -91,12 +91,8 @@ def statement_csv(request: HttpRequest, currency: str) -> StreamingHttpResponse:
         )
         for line in found.lines
     )
-    response = StreamingHttpResponse(
-        csv_lines(heads, rows), content_type="text/csv; charset=utf-8"
-    )
     name = f"statement-{currency}-{first:%Y-%m}.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return csv_response(csv_lines(heads, rows), name=name)
 
 
 @require_safe

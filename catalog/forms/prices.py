@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from djmoney.money import Money
 
-from catalog import price_files, uploads
+from catalog import price_files
 from catalog.models import OfferPrice
 from catalog.price_grid import typed
 from catalog.price_plans import Line
@@ -66,31 +66,6 @@ class DecisionForm(forms.Form):
         data: Any = self.data
         ticked = data.getlist("proposal") if self.is_bound else []
         return {int(text) for text in ticked if ID.fullmatch(text)}
-
-
-class PriceFileForm(forms.Form):
-    """
-    A CSV file of prices; `name` is what the person's own machine calls it.
-    """
-
-    file = forms.FileField(
-        label=gettext_lazy("CSV file"),
-        help_text=gettext_lazy("UTF-8, at most 2 MB and 20,000 lines."),
-        widget=forms.ClearableFileInput(attrs={"accept": ".csv,text/csv"}),
-    )
-
-    def clean_file(self) -> str:
-        """
-        Return the text of the file.
-        """
-        file = self.cleaned_data["file"]
-        self.name = str(file.name)
-        if file.size > uploads.MOST_BYTES:
-            raise forms.ValidationError(_("The file is larger than 2 MB. Divide it."))
-        try:
-            return uploads.decode(file.read())
-        except uploads.FileRefused as refusal:
-            raise forms.ValidationError(str(refusal)) from refusal
 
 
 class _Cell(NamedTuple):

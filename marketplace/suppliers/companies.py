@@ -193,11 +193,7 @@ def ask_company(*, supplier_id: int, question: str, actor: User, at: datetime) -
     :raises ReasonMissing: if nothing is asked
     :raises CompanyRefused: if its state does not lead there
     """
-    company = _locked(supplier_id)
-    _require(question)
-    _move(company, State.ASKED, at=None)
-    record(company, Kind.ASKED, actor=actor, at=at, detail=question)
-    _tell(company, "asked", reason=question)
+    _decide(supplier_id, State.ASKED, reason=question, actor=actor, at=at)
 
 
 @transaction.atomic
@@ -208,11 +204,7 @@ def refuse_company(*, supplier_id: int, reason: str, actor: User, at: datetime) 
     :raises ReasonMissing: if no reason is given
     :raises CompanyRefused: if its state does not lead there
     """
-    company = _locked(supplier_id)
-    _require(reason)
-    _move(company, State.REFUSED, at=at)
-    record(company, Kind.REFUSED, actor=actor, at=at, detail=reason)
-    _tell(company, "refused", reason=reason)
+    _decide(supplier_id, State.REFUSED, reason=reason, actor=actor, at=at)
 
 
 @transaction.atomic
@@ -225,12 +217,8 @@ def suspend_company(
     :raises ReasonMissing: if no reason is given
     :raises CompanyRefused: if it is not verified
     """
-    company = _locked(supplier_id)
-    _require(reason)
-    _move(company, State.SUSPENDED, at=at)
+    _decide(supplier_id, State.SUSPENDED, reason=reason, actor=actor, at=at)
     catalog.suspend_supplier(supplier_id=supplier_id)
-    record(company, Kind.SUSPENDED, actor=actor, at=at, detail=reason)
-    _tell(company, "suspended", reason=reason)
 
 
 @transaction.atomic
@@ -299,18 +287,29 @@ def _locked(supplier_id: int) -> Company:
     return companies.select_related("supplier").get(pk=supplier_id)
 
 
-def _move(company: Company, to: Company.State, *, at: datetime | None) -> None:
+def _decide(
+    supplier_id: int, to: Company.State, *, reason: str, actor: User, at: datetime
+) -> None:
+    """
+    Move a company on, write down why, and tell its owners.
+    """
+    company = _locked(supplier_id)
+    if not reason.strip():
+        raise ReasonMissing(_("Write it down: the supplier is told."))
+    _move(company, to, at=at)
+    record(company, Kind(to.value), actor=actor, at=at, detail=reason)
+    _tell(company, to.value.lower(), reason=reason)
+
+
+def _move(company: Company, to: Company.State, *, at: datetime) -> None:
     if to not in LEADS_TO[State(company.state)]:
         raise CompanyRefused(
             _("This company is “%(state)s” and cannot become “%(to)s”.")
             % {"state": company.get_state_display(), "to": to.label}
         )
-    Company.objects.filter(pk=company.pk).update(state=to, decided_at=at)
-
-
-def _require(reason: str) -> None:
-    if not reason.strip():
-        raise ReasonMissing(_("Write it down: the supplier is told."))
+    # Who was only asked something is not decided about yet.
+    decided_at = None if to == State.ASKED else at
+    Company.objects.filter(pk=company.pk).update(state=to, decided_at=decided_at)
 
 
 def _check_name(name: str, *, besides: int = 0) -> None:

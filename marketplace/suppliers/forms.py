@@ -17,7 +17,6 @@ from stdnum.exceptions import ValidationError as NumberFault
 
 from billing import countries
 from billing.tax import EU_COUNTRIES, VatIdInvalid, parse_vat_id
-from catalog import uploads
 from catalog.forms.fields import CountField, FigureField
 from catalog.forms.offers import RateField
 from catalog.models import GpuModel, Region
@@ -246,31 +245,6 @@ class NodesForm(forms.Form):
 
 def _plain(amount: Decimal) -> str:
     return f"{amount.normalize():f}"
-
-
-class NodeFileForm(forms.Form):
-    """
-    A CSV file of nodes; `name` is what the person's own machine calls it.
-    """
-
-    file = forms.FileField(
-        label=gettext_lazy("CSV file"),
-        help_text=gettext_lazy("UTF-8, at most 2 MB."),
-        widget=forms.ClearableFileInput(attrs={"accept": ".csv,text/csv"}),
-    )
-
-    def clean_file(self) -> str:
-        """
-        Return the text of the file.
-        """
-        file = self.cleaned_data["file"]
-        self.name = str(file.name)
-        if file.size > uploads.MOST_BYTES:
-            raise forms.ValidationError(_("The file is larger than 2 MB. Divide it."))
-        try:
-            return uploads.decode(file.read())
-        except uploads.FileRefused as refusal:
-            raise forms.ValidationError(str(refusal)) from refusal
 
 
 class BankForm(forms.Form):

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
@@ -21,15 +22,17 @@ from django.views.decorators.http import (
 
 import clock
 from access import staff_only
-from catalog import price_files, uploads
+from catalog import price_files
 from catalog import services as catalog
-from catalog.forms.prices import ChangeForm, PriceFileForm, read_cells
+from catalog.forms.prices import ChangeForm, read_cells
 from catalog.models import GpuModel, OfferPrice, PriceFile, Region, Supplier
 from catalog.price_changes import recent_saves
 from catalog.price_grid import read_grid
 from catalog.price_plans import Outcome, PricePlan, plan_prices
+from csv_files import csv_response
 from marketplace import tasks
 from marketplace.price_effects import effects_of
+from marketplace.views.uploading import csv_file_form, kept_file
 
 LINES_SHOWN = 100
 FILTERS = {"gpu": GpuModel, "supplier": Supplier, "region": Region}
@@ -129,33 +132,19 @@ def _say_saved(request: HttpRequest, plan: PricePlan) -> None:
 
 @require_safe
 @staff_only
-def prices_csv(request: HttpRequest) -> HttpResponse:
+def prices_csv(request: HttpRequest) -> HttpResponseBase:
     at = clock.now()
-    response = HttpResponse(
-        price_files.written_lines(at=at), content_type="text/csv; charset=utf-8"
+    return csv_response(
+        price_files.written_lines(at=at), name=f"prices-{at:%Y-%m-%d}.csv"
     )
-    name = f"prices-{at:%Y-%m-%d}.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def upload_prices(request: HttpRequest) -> HttpResponse:
-    assert request.user.is_authenticated
-    form = PriceFileForm(request.POST or None, request.FILES or None)
-    if form.is_valid():
-        try:
-            file = catalog.keep_file(
-                name=form.name,
-                content=form.cleaned_data["file"],
-                actor=request.user,
-                at=clock.now(),
-            )
-        except uploads.FileRefused as refusal:
-            form.add_error("file", str(refusal))
-        else:
-            return redirect("marketplace:staff_price_file", file_id=file.pk)
+    form = csv_file_form(request)
+    if file := kept_file(request, form, catalog.keep_file):
+        return redirect("marketplace:staff_price_file", file_id=file.pk)
     context = {
         "form": form,
         "columns": price_files.COLUMNS,

@@ -367,7 +367,7 @@ def test_what_is_downloaded_can_be_read_again(staff_client, catalog):
     assert download["Content-Disposition"] == (
         'attachment; filename="prices-2026-11-30.csv"'
     )
-    head, *rows = download.content.decode().splitlines()
+    head, *rows = download.getvalue().decode().splitlines()
 
     answer = upload(staff_client, *rows, head=f"{head}\n")
     page = staff_client.get(answer.url)

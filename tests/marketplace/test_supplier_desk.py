@@ -334,7 +334,6 @@ def test_other_suppliers_see_nothing_of_it(
         ("get", page("supplier_file", file_id=file.pk)),
         ("post", page("supplier_interrupt", workspace_id=running.pk)),
         ("get", page("supplier_start", workspace_id=running.pk)),
-        ("post", page("supplier_remove_person", member_id=member.pk)),
     ]
 
     for method, address in reached:

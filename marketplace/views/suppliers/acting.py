@@ -26,21 +26,14 @@ def supplier_only(view: View) -> View:
     return _only(lambda _member: True, view)
 
 
-def owner_only(view: View) -> View:
-    """
-    Do the same for those who may do everything.
-    """
-    return _only(lambda member: member.is_owner, view)
-
-
 def proven_owner_only(view: View) -> View:
     """
-    Do the same in a session that has just been proven, also by a second factor.
+    Do the same for owners in a session just proven, also by a second factor.
 
     It keeps what decides where money goes: bank accounts, and who may change them.
     """
     guarded: View = reauthentication_required(view)
-    return owner_only(second_factor_only(guarded))
+    return _only(lambda member: member.is_owner, second_factor_only(guarded))
 
 
 def _only(may_open: Callable[[SupplierMember], bool], view: View) -> View:

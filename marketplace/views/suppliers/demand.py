@@ -2,14 +2,14 @@
 The demand board: everything for staff, nobody to be found in it for suppliers.
 """
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 import clock
 from access import staff_only
-from csv_files import csv_lines
+from csv_files import csv_lines, csv_response
 from marketplace.demand import FEWEST_RENTERS, Board, board_of, board_rows
 from marketplace.models import SupplierMember
 from marketplace.views.suppliers.acting import supplier_only
@@ -57,10 +57,5 @@ def board_csv(request: HttpRequest, member: SupplierMember) -> HttpResponseBase:
 
 
 def _csv(board: Board) -> HttpResponseBase:
-    response = StreamingHttpResponse(
-        csv_lines(HEADS, board_rows(board)), content_type="text/csv; charset=utf-8"
-    )
-    response["Content-Disposition"] = (
-        f'attachment; filename="demand-{clock.now():%Y-%m-%d}.csv"'
-    )
-    return response
+    name = f"demand-{clock.now():%Y-%m-%d}.csv"
+    return csv_response(csv_lines(HEADS, board_rows(board)), name=name)

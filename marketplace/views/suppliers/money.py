@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 import clock
 from billing import services as billing
 from billing.services import PartyStatement
-from csv_files import Value, csv_lines
+from csv_files import Value, csv_lines, csv_response
 from marketplace.models import SupplierMember
 from marketplace.suppliers.companies import change_bank_account, party_of
 from marketplace.suppliers.desk import fee_example
@@ -60,12 +60,8 @@ def statement_csv(request: HttpRequest, member: SupplierMember) -> HttpResponseB
         [line.at, line.kind, rental_code(line), line.amount, line.balance, currency]
         for line in found.lines
     )
-    response = StreamingHttpResponse(
-        csv_lines(HEADS, rows), content_type="text/csv; charset=utf-8"
-    )
     name = f"earnings-{currency}-{first:%Y-%m}.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return csv_response(csv_lines(HEADS, rows), name=name)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -2,11 +2,12 @@
 What a supplier offers: list nodes, change them, pause them, take them off the list.
 """
 
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -17,15 +18,17 @@ from django.views.decorators.http import (
 )
 
 import clock
-from catalog import node_files, uploads
+from catalog import node_files
 from catalog import services as catalog
 from catalog.models import NodeFile, Offer
 from catalog.node_files import listed_offers, plan_nodes, read_nodes
+from csv_files import csv_response
 from marketplace import tasks
 from marketplace.models import SupplierMember
 from marketplace.suppliers.desk import fee_example, node_rows, rank_of, share_of
-from marketplace.suppliers.forms import NodeFileForm, NodesForm
+from marketplace.suppliers.forms import NodesForm
 from marketplace.views.suppliers.acting import act, supplier_only
+from marketplace.views.uploading import csv_file_form, kept_file
 
 
 @require_safe
@@ -158,29 +161,19 @@ def _own(member: SupplierMember, offer_id: int) -> Offer:
 @supplier_only
 def pause(request: HttpRequest, member: SupplierMember, offer_id: int) -> HttpResponse:
     _own(member, offer_id)
-    act(
-        request,
-        catalog.pause_nodes,
-        done=_("Paused: nobody can take these nodes. What runs on them goes on."),
-        refusals=(),
-        offer_id=offer_id,
-    )
-    return redirect("marketplace:supplier_nodes")
+    done = _("Paused: nobody can take these nodes. What runs on them goes on.")
+    return _act_on_nodes(request, catalog.pause_nodes, done=done, offer_id=offer_id)
 
 
 @require_POST
 @supplier_only
 def resume(request: HttpRequest, member: SupplierMember, offer_id: int) -> HttpResponse:
     _own(member, offer_id)
-    act(
-        request,
-        catalog.resume_nodes,
-        done=_done(member),
-        refusals=(),
-        offer_id=offer_id,
+    answer = _act_on_nodes(
+        request, catalog.resume_nodes, done=_done(member), offer_id=offer_id
     )
     tasks.match_soon()
-    return redirect("marketplace:supplier_nodes")
+    return answer
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -190,27 +183,26 @@ def remove(request: HttpRequest, member: SupplierMember, offer_id: int) -> HttpR
     if request.method != "POST":
         context = {"member": member, "row": row}
         return render(request, "suppliers/node_remove.html", context)
-    act(
-        request,
-        catalog.remove_nodes,
-        done=_("Removed from the list. What runs on these nodes goes on to its end."),
-        refusals=(),
-        offer_id=offer_id,
-    )
-    return redirect("marketplace:supplier_nodes")
+    done = _("Removed from the list. What runs on these nodes goes on to its end.")
+    return _act_on_nodes(request, catalog.remove_nodes, done=done, offer_id=offer_id)
 
 
 @require_POST
 @supplier_only
 def confirm_asks(request: HttpRequest, member: SupplierMember) -> HttpResponse:
     offers = listed_offers(member.supplier_id, at=clock.now())
-    act(
+    return _act_on_nodes(
         request,
         catalog.confirm_prices,
         done=_("Noted: your asks are true as of now."),
-        refusals=(),
         offer_ids=[offer.pk for offer in offers],
     )
+
+
+def _act_on_nodes(
+    request: HttpRequest, verb: Callable[..., Any], *, done: str, **told: Any
+) -> HttpResponse:
+    act(request, verb, done=done, refusals=(), **told)
     return redirect("marketplace:supplier_nodes")
 
 
@@ -218,33 +210,18 @@ def confirm_asks(request: HttpRequest, member: SupplierMember) -> HttpResponse:
 @supplier_only
 def nodes_csv(request: HttpRequest, member: SupplierMember) -> HttpResponseBase:
     at = clock.now()
-    response = StreamingHttpResponse(
-        node_files.written_nodes(supplier_id=member.supplier_id, at=at),
-        content_type="text/csv; charset=utf-8",
-    )
-    name = f"nodes-{at:%Y-%m-%d}.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    lines = node_files.written_nodes(supplier_id=member.supplier_id, at=at)
+    return csv_response(lines, name=f"nodes-{at:%Y-%m-%d}.csv")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @supplier_only
 def upload(request: HttpRequest, member: SupplierMember) -> HttpResponse:
-    assert request.user.is_authenticated
-    form = NodeFileForm(request.POST or None, request.FILES or None)
-    if form.is_valid():
-        try:
-            file = catalog.keep_node_file(
-                supplier_id=member.supplier_id,
-                name=form.name,
-                content=form.cleaned_data["file"],
-                actor=request.user,
-                at=clock.now(),
-            )
-        except uploads.FileRefused as refusal:
-            form.add_error("file", str(refusal))
-        else:
-            return redirect("marketplace:supplier_file", file_id=file.pk)
+    form = csv_file_form(request)
+    if file := kept_file(
+        request, form, catalog.keep_node_file, supplier_id=member.supplier_id
+    ):
+        return redirect("marketplace:supplier_file", file_id=file.pk)
     files = NodeFile.objects.filter(supplier=member.supplier_id).defer("content")
     context = {
         "member": member,

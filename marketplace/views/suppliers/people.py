@@ -7,7 +7,7 @@ from marketplace.models import SupplierMember
 from marketplace.suppliers.companies import CompanyRefused
 from marketplace.suppliers.forms import InvitationForm
 from marketplace.suppliers.people import invite_person, remove_person
-from marketplace.views.suppliers.acting import act, owner_only, proven_owner_only
+from marketplace.views.suppliers.acting import act, proven_owner_only
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -32,7 +32,7 @@ def people(request: HttpRequest, member: SupplierMember) -> HttpResponse:
 
 
 @require_POST
-@owner_only
+@proven_owner_only
 def remove(
     request: HttpRequest, member: SupplierMember, member_id: int
 ) -> HttpResponse:
