@@ -5,7 +5,7 @@ import pytest
 from django.db import IntegrityError
 from django.db.transaction import atomic
 
-from billing.models import Account, Charge
+from billing.models import Account, Charge, MeterFault
 from billing.services import bill_due, charges_of
 from catalog.models import GpuModel, Offer, StoragePlan
 from tests.workspaces.conftest import (
@@ -190,16 +190,27 @@ def test_stop_cannot_keep_what_nobody_paid_for(make_funded, offer):
     assert not Charge.objects.exists()
 
 
-def test_a_late_stop_counts_as_the_end(running):
+@pytest.mark.parametrize("is_billed_first", [True, False])
+def test_a_late_stop_counts_as_the_end_and_its_data_stay_until_then(
+    running, is_billed_first
+):
+    """
+    40 h of compute are 13.20, and 45 h of 200 GB at 0.09 a month are 1.11: what it
+    costs had it stopped by itself, and somebody deleted the data five hours later.
+    """
+    if is_billed_first:
+        bill_due(at=NOON + 44 * HOUR)
+
     ended = services.stop_workspace(
         workspace_id=running.pk,
         actor=running.user,
-        at=NOON + 41 * HOUR,
+        at=NOON + 45 * HOUR,
         keep_data=False,
     )
 
     assert ended.stopped_at == NOON + 40 * HOUR
-    assert hold_on(running).captured == usd("14.19")
+    assert hold_on(running).captured == usd("14.31")
+    assert not MeterFault.objects.exists()
 
 
 def test_delete_gives_the_unused_days_back(stopped):

@@ -61,7 +61,7 @@ def stop_workspace(
 
     With `keep_data` the storage is kept for the days that were paid for; without, the
     workspace has ended and the whole rest of the hold comes back. A workspace that
-    should have stopped before `at` stopped then. One that was interrupted no longer
+    should have stopped before `at` stopped then, its data stayed until `at`. One that was interrupted no longer
     waits for another node.
 
     :raises IllegalMove: if it does not run and was not interrupted
@@ -179,6 +179,9 @@ def _stop(
         stopped_at = min(stopped_at, _end_of(workspace))
     kept_until = stopped_at + kept_time(workspace)
     free_node(workspace, at=at)
+    if not is_kept and workspace.storage_meter_id is not None:
+        # Even if its time was over before: the data were there, and may be billed.
+        billing.stop_meter(meter_id=workspace.storage_meter_id, at=at)
     changes = switch_meters(
         workspace, to, at=stopped_at, ends={Metered.STORAGE: kept_until}
     )
