@@ -48,6 +48,27 @@ def nodes(**changes):
     return catalog_services.Nodes(**values | changes)
 
 
+def typed_nodes(**changes):
+    """
+    What the form of nodes is sent: three RTX 4090 in Paris at 0.35.
+    """
+    return {
+        "gpu": "rtx-4090",
+        "region": "eu-west-paris",
+        "gpus_per_node": "1",
+        "nodes": "3",
+        "cpu_cores": "16",
+        "ram_gb": "64",
+        "disk_gb": "1000",
+        "network_gbps": "2,5",
+        "cuda_version": "12.8",
+        "ask": "0,35",
+        "currency": "USD",
+        "floor": "",
+        "until": "",
+    } | changes
+
+
 def list_nodes(company, at=NOON - DAY, **changes):
     return catalog_services.list_nodes(
         supplier_id=company.pk, wanted=nodes(**changes), actor=None, at=at

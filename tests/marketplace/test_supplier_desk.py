@@ -24,7 +24,7 @@ from marketplace.suppliers import companies, people
 from marketplace.suppliers.desk import share_of
 from marketplace.suppliers.starts import send_start_notices
 from tests.conftest import logged_in
-from tests.marketplace.supplier_fixtures import nodes
+from tests.marketplace.supplier_fixtures import nodes, typed_nodes
 from tests.workspaces.conftest import DAY, HOUR, NOON, pay_in, wallet_of
 from workspaces.models import State, Workspace, WorkspaceEvent
 from workspaces.services import add_key, provision_due
@@ -120,33 +120,15 @@ def test_shows_the_last_question_until_it_is_answered(company, owner_client, sta
 # --- nodes
 
 
-def typed(**changes):
-    return {
-        "gpu": "rtx-4090",
-        "region": "eu-west-paris",
-        "gpus_per_node": "1",
-        "nodes": "3",
-        "cpu_cores": "16",
-        "ram_gb": "64",
-        "disk_gb": "1000",
-        "network_gbps": "2,5",
-        "cuda_version": "12.8",
-        "ask": "0,35",
-        "currency": "USD",
-        "floor": "",
-        "until": "",
-    } | changes
-
-
 def test_shows_the_fee_before_anything_is_listed(catalog, verified, owner_client):
-    answer = owner_client.post(page("supplier_add"), typed())
+    answer = owner_client.post(page("supplier_add"), typed_nodes())
 
     # 0.35 less 0.04; 0.31 for 730 hours. EverXCloud has no node in Paris.
     assert b"$0.31" in answer.content
     assert b"$226.30" in answer.content
     assert not Listing.objects.exists()
 
-    owner_client.post(page("supplier_add"), typed(confirmed="yes"))
+    owner_client.post(page("supplier_add"), typed_nodes(confirmed="yes"))
 
     offer = Listing.objects.get().offer
     assert offer.hourly_price(NOON) == Money("0.35", "USD")
@@ -154,7 +136,9 @@ def test_shows_the_fee_before_anything_is_listed(catalog, verified, owner_client
 
 
 def test_keeps_what_was_typed_when_it_is_refused(catalog, verified, owner_client):
-    answer = owner_client.post(page("supplier_add"), typed(ask="0.10", floor="0.2"))
+    answer = owner_client.post(
+        page("supplier_add"), typed_nodes(ask="0.10", floor="0.2")
+    )
 
     assert answer.status_code == 422
     assert 'value="0.10"' in answer.content.decode()
