@@ -28,7 +28,7 @@
     label,
     value: price,
     paths: uPlot.paths.stepped({ align: 1 }),
-    points: { show: Boolean(look.width), filter: alone, size: 7 },
+    points: { show: Boolean(look.width), filter: alone, size: 7, fill: look.stroke },
     ...look,
   });
 
