@@ -13,6 +13,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db.models import DecimalField, F, Func, Min, Q, QuerySet, Sum
 from djmoney.money import Money
 
+from catalog import machines
+from catalog.machines import Machine
 from catalog.models import Offer
 from catalog.models.offers import OfferQuerySet
 
@@ -64,7 +66,8 @@ class Ask:
     What a supplier asks for one GPU-hour, ex tax, and how many nodes are free for it.
 
     `comparable` is the rate in the currency that asks are compared in, None where no
-    exchange rate is known; it is never shown.
+    exchange rate is known; it is never shown. `machine` is only read for lists of
+    single offers.
     """
 
     offer_id: int
@@ -78,6 +81,7 @@ class Ask:
     is_stale: bool
     gpus_per_node: int
     free_nodes: int
+    machine: Machine | None = None
 
     @property
     def price_order(self) -> tuple[bool, Decimal, datetime, int]:
@@ -124,9 +128,15 @@ def best_and_own_asks(
     firsts = _firsts_of_places(Offer.objects.live(at).of_size(1))
     own = Offer.objects.of_size(1).filter(supplier=supplier_id).listed(at)
     priced = Offer.objects.with_price(at).fresh_first()
-    rows = list(_priced_rows(priced.filter(Q(pk__in=firsts) | Q(pk__in=own))))
+    rows = list(
+        _rows(priced.filter(Q(pk__in=firsts) | Q(pk__in=own)), "comparable_amount")
+    )
     best = [_ask(row, **firsts[row.pk]) for row in rows if row.pk in firsts]
-    named = [_ask_alone(row) for row in rows if row.supplier_id == supplier_id]
+    named = [
+        _ask(row, comparable=row.comparable_amount, free_nodes=row.free_nodes)
+        for row in rows
+        if row.supplier_id == supplier_id
+    ]
     return _by_gpu(best), _by_gpu(named)
 
 
@@ -146,12 +156,8 @@ def _firsts_of_places(offers: OfferQuerySet) -> dict[int, _First]:
     }
 
 
-def _rows(offers: QuerySet[Any]) -> QuerySet[Any]:
-    return offers.values_list(*_COLUMNS, named=True)
-
-
-def _priced_rows(offers: QuerySet[Any]) -> QuerySet[Any]:
-    return offers.values_list(*_COLUMNS, "comparable_amount", named=True)
+def _rows(offers: QuerySet[Any], *more: str) -> QuerySet[Any]:
+    return offers.values_list(*_COLUMNS, *more, named=True)
 
 
 def _by_gpu(asks: Iterable[Ask]) -> dict[int, list[Ask]]:
@@ -188,8 +194,16 @@ def asks_of(offers: OfferQuerySet, *, at: datetime) -> list[Ask]:
 
     Offers without a price are left out.
     """
+    priced = offers.with_price(at).fresh_first()
+    rows = _rows(priced, "comparable_amount", *machines.COLUMNS)
     return [
-        _ask_alone(row) for row in _priced_rows(offers.with_price(at).fresh_first())
+        _ask(
+            row,
+            comparable=row.comparable_amount,
+            free_nodes=row.free_nodes,
+            machine=machines.machine_of(row),
+        )
+        for row in rows
     ]
 
 
@@ -210,11 +224,13 @@ def best_of(asks: Iterable[Ask], *, gpus: int = 1) -> list[Ask]:
     return [replace(ask, free_nodes=free[ask.region]) for ask in best.values()]
 
 
-def _ask_alone(row: Any) -> Ask:
-    return _ask(row, comparable=row.comparable_amount, free_nodes=row.free_nodes)
-
-
-def _ask(row: Any, *, comparable: Decimal | None, free_nodes: int) -> Ask:
+def _ask(
+    row: Any,
+    *,
+    comparable: Decimal | None,
+    free_nodes: int,
+    machine: Machine | None = None,
+) -> Ask:
     return Ask(
         offer_id=row.pk,
         gpu_id=row.gpu_id,
@@ -229,4 +245,5 @@ def _ask(row: Any, *, comparable: Decimal | None, free_nodes: int) -> Ask:
         is_stale=row.is_stale,
         gpus_per_node=row.gpus_per_node,
         free_nodes=free_nodes,
+        machine=machine,
     )

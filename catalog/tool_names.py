@@ -4,6 +4,7 @@ What dstack (gpuhunt) and SkyPilot call the cards of the catalog.
 
 import re
 from collections.abc import Mapping
+from functools import cache
 
 # By slug, where it is not the label without spaces.
 DSTACK_NAMES = {
@@ -42,10 +43,12 @@ SKYPILOT_NAMES = {
 }
 
 
+@cache
 def dstack_name(*, slug: str, label: str) -> str:
     return _name(slug, label, DSTACK_NAMES)
 
 
+@cache
 def skypilot_name(*, slug: str, label: str) -> str:
     return _name(slug, label, SKYPILOT_NAMES)
 

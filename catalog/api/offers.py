@@ -3,6 +3,7 @@ The live offers: as a list, and as files for spreadsheets and other tools.
 """
 
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
@@ -84,10 +85,11 @@ def skypilot_csv(request: HttpRequest) -> HttpResponse:
 
 
 def _file(
-    name: str, lines_of: Callable[[Iterable[LiveOffer]], Iterable[str]]
+    name: str, lines_of: Callable[[Iterable[LiveOffer[str]]], Iterable[str]]
 ) -> HttpResponse:
     lines = lines_of(all_live_offers(at=clock.now()))
-    response = HttpResponse(lines, content_type=f"{CSV_TYPE}; charset=utf-8")
+    # In one piece: each line would be encoded by itself.
+    response = HttpResponse("".join(lines), content_type=f"{CSV_TYPE}; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 
@@ -112,7 +114,7 @@ def _refuse_unknown(asked: OfferParameters) -> None:
             )
 
 
-def _offer(offer: LiveOffer) -> dict[str, Any]:
+def _offer(offer: LiveOffer[datetime]) -> dict[str, Any]:
     return {
         "id": offer.offer_id,
         "gpu": offer.gpu,
@@ -128,4 +130,9 @@ def _offer(offer: LiveOffer) -> dict[str, Any]:
         "as_of": offer.as_of,
         "listed_at": offer.listed_at,
         "available_until": offer.available_until,
+        "cpu_cores": offer.cpu_cores,
+        "ram_gb": offer.ram_gb,
+        "disk_gb": offer.disk_gb,
+        "network_gbit_per_s": parts.figure(offer.network_gbps),
+        "cuda_version": offer.cuda_version,
     }

@@ -11,15 +11,18 @@ from datetime import datetime
 from typing import Annotated, Generic, TypeVar
 
 from django.utils.translation import gettext_noop as _
-from ninja import Field, Schema
+from pydantic import BaseModel as Answer
+from pydantic import Field
 
 Item = TypeVar("Item")
 
 Amount = Annotated[str, Field(pattern=r"^\d+\.\d{2,6}$", examples=["0.33"])]
 Figure = Annotated[str, Field(pattern=r"^\d+(\.\d+)?$", examples=["24"])]
 
+OF_NODE = _("Of the whole node; empty where its supplier did not say.")
 
-class Page(Schema, Generic[Item]):
+
+class Page(Answer, Generic[Item]):
     items: list[Item]
     total: int = Field(description=_("How many there are in all."))
     limit: int
@@ -29,12 +32,12 @@ class Page(Schema, Generic[Item]):
     )
 
 
-class Price(Schema):
+class Price(Answer):
     amount: Amount = Field(description=_("Ex tax."))
     currency: str = Field(description=_("Three letters, ISO 4217."))
 
 
-class BestAsk(Schema):
+class BestAsk(Answer):
     """
     The cheapest live ask of a GPU in a region.
     """
@@ -52,7 +55,7 @@ class BestAsk(Schema):
     )
 
 
-class LargestModel(Schema):
+class LargestModel(Answer):
     """
     The largest base model by the rule of thumb, in billions of parameters.
     """
@@ -62,7 +65,7 @@ class LargestModel(Schema):
     full_billion_parameters: int
 
 
-class Gpu(Schema):
+class Gpu(Answer):
     slug: str
     name: str
     label: str
@@ -88,14 +91,14 @@ class Gpu(Schema):
     )
 
 
-class Region(Schema):
+class Region(Answer):
     slug: str
     name: str
     city: str
     country_code: str = Field(description=_("Two letters, ISO 3166."))
 
 
-class BaseModel(Schema):
+class BaseModel(Answer):
     slug: str
     name: str
     hugging_face_id: str
@@ -106,7 +109,7 @@ class BaseModel(Schema):
     source_url: str
 
 
-class Offer(Schema):
+class Offer(Answer):
     id: int
     gpu: str
     region: str
@@ -123,9 +126,14 @@ class Offer(Schema):
     )
     listed_at: datetime
     available_until: datetime | None
+    cpu_cores: int | None = Field(description=OF_NODE)
+    ram_gb: int | None = Field(description=OF_NODE)
+    disk_gb: int | None = Field(description=OF_NODE)
+    network_gbit_per_s: Figure | None = Field(description=OF_NODE)
+    cuda_version: str | None = Field(description=OF_NODE)
 
 
-class HistoryPoint(Schema):
+class HistoryPoint(Answer):
     """
     How the asks stood at a moment; empty while nobody asked anything that counted.
     """
@@ -138,7 +146,7 @@ class HistoryPoint(Schema):
     p90_amount: Amount | None
 
 
-class PriceHistory(Schema):
+class PriceHistory(Answer):
     gpu: str
     region: str
     currency: str
@@ -151,12 +159,12 @@ class PriceHistory(Schema):
     )
 
 
-class MemoryPart(Schema):
+class MemoryPart(Answer):
     part: str
     memory_gb: Figure
 
 
-class Change(Schema):
+class Change(Answer):
     """
     A single change after which it fits, or is tight at least.
     """
@@ -168,14 +176,14 @@ class Change(Schema):
     planner_url: str
 
 
-class WindowCost(Schema):
+class WindowCost(Answer):
     hours: int
     compute: Price
     storage: Price
     total: Price
 
 
-class EstimateRow(Schema):
+class EstimateRow(Answer):
     gpu: str
     verdict: str = Field(description=_("`fits`, `tight` or `no`."))
     usable_gb: Figure = Field(
@@ -189,7 +197,7 @@ class EstimateRow(Schema):
     )
 
 
-class Estimate(Schema):
+class Estimate(Answer):
     model: str | None
     method: str
     gpus: int
@@ -208,7 +216,7 @@ class Estimate(Schema):
     )
 
 
-class Cost(Schema):
+class Cost(Answer):
     gpu: str
     gpus: int
     hours: int
@@ -225,7 +233,7 @@ class Cost(Schema):
     total: Price = Field(description=_("The sum: each part is rounded half up."))
 
 
-class Index(Schema):
+class Index(Answer):
     """
     Where everything is.
     """

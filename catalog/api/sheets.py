@@ -3,14 +3,15 @@ The live offers as CSV: in columns of our own, and as gpuhunt and SkyPilot read 
 
 Both tools know one price an hour for a whole node, in US dollars. What is asked in
 another currency is converted at the day rate by which asks are compared here; without
-a known rate it is left out. They also want to know processors and main memory, which
-are not recorded here: both are 0. Not a guess: a tool that asks for a minimum then
-finds nothing, instead of something that may not be there.
+a known rate it is left out. They also want to know processors and main memory: where a
+supplier did not say, both are 0. Not a guess: a tool that asks for a minimum then does
+not find it, instead of something that may not be there.
 """
 
 import json
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
+from functools import cache
 
 from catalog.live_offers import LiveOffer
 from catalog.tool_names import dstack_name, skypilot_name
@@ -36,6 +37,11 @@ OFFER_COLUMNS = (
     "as_of",
     "listed_at",
     "available_until",
+    "cpu_cores",
+    "ram_gb",
+    "disk_gb",
+    "network_gbit_per_s",
+    "cuda_version",
 )
 # gpuhunt._internal.storage.CATALOG_V2_FIELDS
 GPUHUNT_COLUMNS = (
@@ -68,21 +74,21 @@ SKYPILOT_COLUMNS = (
 )
 
 
-def offers(found: Iterable[LiveOffer]) -> Iterator[str]:
+def offers(found: Iterable[LiveOffer[str]]) -> Iterator[str]:
     return csv_lines(OFFER_COLUMNS, (_offer_row(offer) for offer in found))
 
 
-def gpuhunt(found: Iterable[LiveOffer]) -> Iterator[str]:
+def gpuhunt(found: Iterable[LiveOffer[str]]) -> Iterator[str]:
     rows = (_gpuhunt_row(offer, price) for offer, price in _in_dollars(found))
     return csv_lines(GPUHUNT_COLUMNS, rows)
 
 
-def skypilot(found: Iterable[LiveOffer]) -> Iterator[str]:
+def skypilot(found: Iterable[LiveOffer[str]]) -> Iterator[str]:
     rows = (_skypilot_row(offer, price) for offer, price in _in_dollars(found))
     return csv_lines(SKYPILOT_COLUMNS, rows)
 
 
-def _offer_row(offer: LiveOffer) -> tuple[Value, ...]:
+def _offer_row(offer: LiveOffer[str]) -> tuple[Value, ...]:
     return (
         offer.offer_id,
         offer.gpu,
@@ -100,24 +106,31 @@ def _offer_row(offer: LiveOffer) -> tuple[Value, ...]:
         offer.as_of,
         offer.listed_at,
         offer.available_until,
+        offer.cpu_cores,
+        offer.ram_gb,
+        offer.disk_gb,
+        offer.network_gbps,
+        offer.cuda_version,
     )
 
 
-def _in_dollars(found: Iterable[LiveOffer]) -> Iterator[tuple[LiveOffer, str]]:
+def _in_dollars(
+    found: Iterable[LiveOffer[str]],
+) -> Iterator[tuple[LiveOffer[str], str]]:
     for offer in found:
         if offer.comparable is not None:
             node = round_half_up(offer.comparable, PLACES) * offer.gpus_per_node
             yield offer, plain(node)
 
 
-def _instance(offer: LiveOffer) -> str:
+def _instance(offer: LiveOffer[str]) -> str:
     """
     Name a node: a supplier has one offer of a GPU and a size in a region.
     """
     return f"{offer.supplier_slug}_{offer.gpu}_{offer.gpus_per_node}x"
 
 
-def _gpuhunt_row(offer: LiveOffer, price: str) -> tuple[Value, ...]:
+def _gpuhunt_row(offer: LiveOffer[str], price: str) -> tuple[Value, ...]:
     details = {
         "offer_id": offer.offer_id,
         "gpu": offer.gpu,
@@ -125,19 +138,19 @@ def _gpuhunt_row(offer: LiveOffer, price: str) -> tuple[Value, ...]:
         "free_nodes": offer.free_nodes,
         "price_per_gpu_hour": plain(offer.amount),
         "currency": offer.currency,
-        "as_of": offer.as_of.isoformat(),
+        "as_of": offer.as_of,
     }
     return (
         _instance(offer),
         offer.region,
         price,
-        0,
-        0,
+        offer.cpu_cores or 0,
+        offer.ram_gb or 0,
         offer.gpus_per_node,
         dstack_name(slug=offer.gpu, label=offer.gpu_label),
         offer.gpu_memory_gb,
         "False",
-        None,
+        offer.disk_gb,
         offer.gpu_vendor.lower(),
         None,
         "x86",
@@ -145,32 +158,34 @@ def _gpuhunt_row(offer: LiveOffer, price: str) -> tuple[Value, ...]:
     )
 
 
-def _skypilot_row(offer: LiveOffer, price: str) -> tuple[Value, ...]:
+def _skypilot_row(offer: LiveOffer[str], price: str) -> tuple[Value, ...]:
     name = skypilot_name(slug=offer.gpu, label=offer.gpu_label)
-    mib = int(offer.gpu_memory_gb * MIB_PER_GB)
-    info = {
-        "Gpus": [
-            {
-                "Name": name,
-                "Manufacturer": offer.gpu_vendor,
-                "Count": float(offer.gpus_per_node),
-                "MemoryInfo": {"SizeInMiB": mib},
-            }
-        ],
-        "TotalGpuMemoryInMiB": mib * offer.gpus_per_node,
-    }
     return (
         _instance(offer),
         name,
         Decimal(offer.gpus_per_node),
-        0,
-        0,
+        offer.cpu_cores or 0,
+        offer.ram_gb or 0,
         price,
         offer.region,
-        # They read it back as a literal of Python.
-        repr(info),
+        _gpu_info(name, offer.gpu_vendor, offer.gpu_memory_gb, offer.gpus_per_node),
         None,
     )
+
+
+@cache
+def _gpu_info(name: str, vendor: str, memory_gb: Decimal, count: int) -> str:
+    """
+    Describe the GPUs of a node: SkyPilot reads it back as a literal of Python.
+    """
+    mib = int(memory_gb * MIB_PER_GB)
+    one = {
+        "Name": name,
+        "Manufacturer": vendor,
+        "Count": float(count),
+        "MemoryInfo": {"SizeInMiB": mib},
+    }
+    return repr({"Gpus": [one], "TotalGpuMemoryInMiB": mib * count})
 
 
 def _yes_no(value: bool) -> str:

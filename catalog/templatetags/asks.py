@@ -19,6 +19,7 @@ from django.utils.translation import get_language, gettext, ngettext, pgettext
 
 import formats
 from catalog.asks import Ask
+from catalog.machines import Machine
 from catalog.names import region_city
 
 register = template.Library()
@@ -73,6 +74,22 @@ def _as_of(supplier: str, on: date, language: str) -> str:
     day = formats.day(on, language, get_current_timezone(), is_short=True)
     text = gettext("%(supplier)s, as of %(day)s")
     return text % {"supplier": supplier, "day": day.replace(" ", "\u00a0")}
+
+
+@register.filter
+def machine(found: Machine) -> str:
+    """
+    Return what is around the GPUs of a node, in one line.
+    """
+    language = _language()
+    text = gettext("%(cores)s cores, %(ram)s RAM, %(disk)s disk, %(network)s Gbit/s")
+    line = text % {
+        "cores": formats.number(found.cpu_cores, language),
+        "ram": formats.gigabytes(found.ram_gb, language),
+        "disk": formats.gigabytes(found.disk_gb, language),
+        "network": formats.number(found.network_gbps, language),
+    }
+    return f"{line}, CUDA {found.cuda_version}" if found.cuda_version else line
 
 
 @register.filter

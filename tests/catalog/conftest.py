@@ -1,12 +1,13 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from djmoney.money import Money
 
 from billing.services.rates import load_rates
-from catalog.models import GpuModel, Offer, OfferPrice, Region, Supplier
+from catalog.models import GpuModel, Listing, Offer, OfferPrice, Region, Supplier
 from tests.catalog_copy import put_catalog
 
 # Ninety days after GPURento's prices, so that they are stale.
@@ -103,6 +104,23 @@ def make_offer(
 @pytest.fixture
 def offer(make_offer: Callable[..., Offer]) -> Offer:
     return make_offer()
+
+
+@pytest.fixture
+def described_offer(offer: Offer) -> Offer:
+    """
+    An offer of which its supplier said what a node has.
+    """
+    Listing.objects.create(
+        offer=offer,
+        cpu_cores=16,
+        ram_gb=64,
+        disk_gb=1500,
+        network_gbps=Decimal("2.5"),
+        cuda_version="12.8",
+        currency="USD",
+    )
+    return offer
 
 
 @pytest.fixture
