@@ -16,14 +16,10 @@ from django.test import Client
 from billing.models import Wallet
 from catalog.models import OfferPrice
 from marketplace.models import User
-from tests.test_project import *  # noqa: F403 - its things and people are the targets
-from tests.test_project import ACCESS
+from tests.pages.access import ACCESS
 
 # It walks over what other tests count, and counting takes half its time.
 pytestmark = pytest.mark.no_cover
-
-for _name in [name for name in globals() if name.startswith("test_")]:
-    del globals()[_name]
 
 OURS = {"marketplace", "workspaces", "billing", "catalog"}
 RUNS = '"><svg onload=1>{{7*7}}'
