@@ -61,17 +61,17 @@ def unguarded(cell: str) -> str:
 
 
 def _cell(value: Value) -> str:
-    if isinstance(value, str):
-        return f"{GUARD}{value}" if _is_formula(value) else value
     if value is None:
         return ""
-    if isinstance(value, Money):
-        return f"{value.amount:f}"
+    if isinstance(value, int):
+        return str(value)
     if isinstance(value, Decimal):
         return f"{value:f}"
     if isinstance(value, datetime):
         timespec = "microseconds" if value.microsecond else "seconds"
         return value.astimezone(UTC).isoformat(timespec=timespec)
+    if isinstance(value, Money):
+        return f"{value.amount:f}"
     text = str(value)
     return f"{GUARD}{text}" if _is_formula(text) else text
 

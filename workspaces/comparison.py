@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from djmoney.money import Money
 
 import formats
+from catalog.models import Region
 from catalog.names import plan_name, region_name
 from workspaces.models import Quote
 
@@ -27,11 +28,8 @@ def changes_between(before: Quote, after: Quote) -> list[Change]:
     """
     Return every field that a reader would see another value of.
     """
-    return [
-        Change(label, said(before), said(after))
-        for label, said in FIELDS
-        if said(before) != said(after)
-    ]
+    fields = (Change(label, said(before), said(after)) for label, said in FIELDS)
+    return [field for field in fields if field.before != field.after]
 
 
 def _rate(price: Money | None) -> str:
@@ -54,6 +52,11 @@ def _supplier(quote: Quote) -> str:
     if quote.offer is None:
         return _("nobody")
     return f"{quote.offer.supplier.name}, {region_name(quote.offer.region)}"
+
+
+def _regions(quote: Quote) -> str:
+    regions = Region.objects.filter(slug__in=quote.regions)
+    return ", ".join(sorted(region_name(region) for region in regions))
 
 
 def _exchange(quote: Quote) -> str:
@@ -112,7 +115,7 @@ FIELDS: list[tuple[str | Promise, Callable[[Quote], str]]] = [
     (gettext_lazy("Optimizer"), lambda quote: str(quote.get_optimizer_display())),
     (gettext_lazy("Image"), lambda quote: str(quote.image)),
     (gettext_lazy("GPU"), lambda quote: f"{_number(quote.gpus)} × {quote.gpu}"),
-    (gettext_lazy("Regions"), lambda quote: ", ".join(quote.regions)),
+    (gettext_lazy("Regions"), _regions),
     (gettext_lazy("Hours"), lambda quote: _number(quote.hours)),
     (gettext_lazy("Storage plan"), lambda quote: plan_name(quote.storage_plan)),
     (gettext_lazy("Storage"), _gigabytes),

@@ -265,13 +265,16 @@ def test_a_second_quote_says_that_nothing_changed(renter_client, quote):
 
 def test_a_changed_request_says_what_changed(renter_client, quote, typed):
     renter_client.post(
-        f"{reverse('workspaces:request')}?quote={quote.pk}", typed | {"hours": "8"}
+        f"{reverse('workspaces:request')}?quote={quote.pk}",
+        typed | {"hours": "8", "regions": ["eu-central-frankfurt"]},
     )
 
     changed = Quote.objects.get(replaces=quote)
     text = text_of(renter_client.get(changed.get_absolute_url()))
     assert "What changed since the last quote" in text
     assert ">40<" in text
+    assert ">EU Central · Frankfurt, EU West · Paris<" in text
+    assert ">EU Central · Frankfurt<" in text
 
 
 # --- drafts

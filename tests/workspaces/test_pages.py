@@ -4,7 +4,7 @@ from django.utils.html import escape
 
 from billing.models import Hold
 from billing.services import bill_due
-from catalog.models import Offer
+from catalog.models import Listing, Offer
 from tests.workspaces.conftest import (
     COMMIT,
     DAY,
@@ -292,6 +292,22 @@ def test_the_page_asks_the_database_the_same_few_questions(
 
     with django_assert_max_num_queries(10):
         renter_client.get(page)
+
+
+def test_the_quote_and_the_workspace_describe_the_node(renter_client, quote, running):
+    Listing.objects.create(
+        offer=running.offer,
+        cpu_cores=16,
+        ram_gb=64,
+        disk_gb=500,
+        network_gbps=10,
+        currency="USD",
+    )
+    node = "16 cores, 64\u00a0GB RAM, 500\u00a0GB disk, 10 Gbit/s"
+
+    priced = renter_client.get(reverse("workspaces:quote", args=[quote.pk]))
+    assert f"Its node: {node}." in text_of(priced)
+    assert node in text_of(renter_client.get(running.get_absolute_url()))
 
 
 def test_the_list_asks_the_same_for_many(

@@ -26,6 +26,7 @@ QUOTE_NAMES = (
     "storage_plan",
     "offer__region",
     "offer__supplier",
+    "offer__listing",
 )
 
 

@@ -47,7 +47,8 @@ def list_workspaces(request: HttpRequest) -> HttpResponse:
 def own_workspace(request: HttpRequest, workspace_id: UUID, **more: Any) -> Any:
     assert request.user.is_authenticated
     workspaces = Workspace.objects.owned_by(request.user).with_names()
-    return get_object_or_404(workspaces.annotate(**more), pk=workspace_id)
+    workspaces = workspaces.select_related("offer__listing").annotate(**more)
+    return get_object_or_404(workspaces, pk=workspace_id)
 
 
 def _places() -> ArraySubquery:
