@@ -261,3 +261,17 @@ def test_tasks_speak_json_alone():
     assert conf.task_reject_on_worker_lost
     transport = conf.broker_transport_options
     assert transport["visibility_timeout"] >= 2 * conf.task_time_limit
+
+
+def test_workers_wait_for_nothing_long_and_give_memory_back():
+    conf = celery_app.conf
+    transport = conf.broker_transport_options
+
+    assert (conf.worker_prefetch_multiplier, conf.task_ignore_result) == (1, True)
+    assert conf.result_backend is None
+    assert conf.worker_max_tasks_per_child == 1000
+    assert conf.worker_max_memory_per_child == 500_000
+    assert transport["unacked_restore_interval"] == 5
+    assert transport["unacked_restore_throttle"] == 1
+    assert transport["socket_timeout"] <= 5
+    assert transport["socket_connect_timeout"] <= 2
