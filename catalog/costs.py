@@ -139,16 +139,10 @@ def pilot(
     """
     if measured_tokens_per_second <= 0 or dataset_tokens <= 0 or epochs <= 0:
         raise ValueError("Speed, tokens and epochs are above zero.")
-    if evaluation_hours < 0:
-        raise ValueError("Hours of evaluation cannot be negative.")
-    if not 0 <= failed_share < 1:
-        raise ValueError("The share of failed runs is at least 0 and below 1.")
     training = _round_up(dataset_tokens * Decimal(epochs) / measured_tokens_per_second)
-    evaluation = _seconds(evaluation_hours)
-    once = training + evaluation
-    failed = _round_up(once / (1 - Decimal(failed_share))) - once
+    evaluation, failed = _tested(training, evaluation_hours, failed_share)
     cost = cost_window(
-        hours=Decimal(once + failed) / HOUR,
+        hours=Decimal(training + evaluation + failed) / HOUR,
         gpus=gpus,
         rate=rate,
         storage_gb=storage_gb,
@@ -156,6 +150,21 @@ def pilot(
         kept_days=kept_days,
     )
     return Pilot(training, evaluation, failed, cost)
+
+
+def _tested(
+    training: int, evaluation_hours: Decimal | int, failed_share: Decimal | int
+) -> tuple[int, int]:
+    """
+    Return the seconds of the evaluation, and of the runs that are thrown away.
+    """
+    if evaluation_hours < 0:
+        raise ValueError("Hours of evaluation cannot be negative.")
+    if not 0 <= failed_share < 1:
+        raise ValueError("The share of failed runs is at least 0 and below 1.")
+    evaluation = _seconds(evaluation_hours)
+    once = training + evaluation
+    return evaluation, _round_up(once / (1 - Decimal(failed_share))) - once
 
 
 def _metered(rate: Money, units: Decimal | int, seconds: int, period: int) -> Decimal:

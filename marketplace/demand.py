@@ -177,10 +177,14 @@ def _without_rare_regions(rows: Sequence[Waiting]) -> list[Waiting]:
     ]
 
 
+def _region_names() -> dict[str, str]:
+    names = {region.slug: region_name(region) for region in Region.objects.all()}
+    return {**names, OTHERS: _("Others")}
+
+
 def _cuts(rows: Sequence[Waiting]) -> list[Cut]:
     gpus = dict(GpuModel.objects.values_list("pk", "label"))
-    regions = {region.slug: region_name(region) for region in Region.objects.all()}
-    regions[OTHERS] = _("Others")
+    regions = _region_names()
     sizes: dict[int, Decimal] = dict(
         BaseModel.objects.values_list("pk", "total_params_b")
     )

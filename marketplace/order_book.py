@@ -136,18 +136,22 @@ def order_book_of(
         groups=groups,
         waiting=sum(row.requests for row in rows),
         waiting_in_all=sum(row.requests for rows in demand.values() for row in rows),
-        chart=curves.draw(
-            asks=[
-                Step(offer.comparable_amount, offer.free_nodes)
-                for offer in shown
-                if offer.comparable_amount is not None
-            ],
-            bids=[Step(group.low, group.requests) for group in groups],
-        ),
+        chart=_chart(shown, groups),
         gpus=gpus,
         region=region,
         sizes=sizes,
         regions=sorted(regions.values(), key=lambda each: each.name),
+    )
+
+
+def _chart(offers: Iterable[Any], groups: Iterable[LimitGroup]) -> DepthChart | None:
+    return curves.draw(
+        asks=[
+            Step(offer.comparable_amount, offer.free_nodes)
+            for offer in offers
+            if offer.comparable_amount is not None
+        ],
+        bids=[Step(group.low, group.requests) for group in groups],
     )
 
 
