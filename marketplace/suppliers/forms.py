@@ -25,7 +25,26 @@ from catalog.node_files import CUDA, LIMITS, MOST_NETWORK, end_of, last_day
 from catalog.services import Nodes
 from marketplace.models import Check, Company, SupplierMember
 from marketplace.suppliers.companies import CompanyData
+from workspaces.forms.columns import Columns, Group, columns_of
 
+NODE_COLUMNS: Columns = [
+    [
+        (
+            gettext_lazy("The nodes"),
+            [["gpu", "region"], ["gpus_per_node", "nodes"]],
+        ),
+        (
+            gettext_lazy("The machine around the GPUs"),
+            [["cpu_cores", "ram_gb"], ["disk_gb", "network_gbps"], ["cuda_version"]],
+        ),
+    ],
+    [
+        (
+            gettext_lazy("Your terms"),
+            [["ask", "currency"], ["floor"], ["until"]],
+        ),
+    ],
+]
 ACCOUNT = re.compile(r"[A-Z0-9]{4,34}", re.ASCII)
 
 
@@ -198,6 +217,12 @@ class NodesForm(forms.Form):
             # What a rental was matched by cannot change under it.
             for name in ("gpu", "region", "gpus_per_node", "currency"):
                 self.fields[name].disabled = True
+
+    def columns(self) -> list[list[Group]]:
+        """
+        Return the fields as they are drawn.
+        """
+        return columns_of(self, NODE_COLUMNS)
 
     def clean_ask(self) -> Decimal:
         ask: Decimal = self.cleaned_data["ask"]

@@ -48,6 +48,21 @@ def nodes(**changes):
     return catalog_services.Nodes(**values | changes)
 
 
+def name_bank(company, actor):
+    """
+    Say that what the company earns in dollars goes to an account that ends in 6199.
+    """
+    companies.change_bank_account(
+        supplier=company.supplier,
+        currency="USD",
+        holder="Nordlicht GmbH",
+        number="DE75512108001245126199",
+        bank_code="",
+        actor=actor,
+        at=NOON,
+    )
+
+
 def typed_nodes(**changes):
     """
     What the form of nodes is sent: three RTX 4090 in Paris at 0.35.

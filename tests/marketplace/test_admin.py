@@ -4,8 +4,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
 
 from marketplace.models import Launch, User
-from marketplace.suppliers import companies
-from tests.marketplace.supplier_fixtures import APPLIED
+from tests.marketplace.supplier_fixtures import name_bank
 
 pytestmark = pytest.mark.django_db
 
@@ -142,15 +141,7 @@ def test_what_services_write_is_only_read_here(staff_client, table):
 def test_staff_look_a_company_up_and_see_no_account_whole(
     staff_client, staff, owner, company
 ):
-    companies.change_bank_account(
-        supplier=company.supplier,
-        currency="EUR",
-        holder="Nordlicht GmbH",
-        number="DE89370400440532013000",
-        bank_code="",
-        actor=owner,
-        at=APPLIED,
-    )
+    name_bank(company, owner)
     table = "/admin/marketplace/company/"
 
     found = staff_client.get(table, {"q": owner.email})
@@ -158,10 +149,10 @@ def test_staff_look_a_company_up_and_see_no_account_whole(
     banks = staff_client.get("/admin/billing/bankaccount/").content.decode()
 
     assert company.legal_name in found.content.decode()
-    assert "EUR …3000" in one
+    assert "USD …6199" in one
     assert "Bank account changed" in one
-    assert "…3000" in banks
-    assert "DE89370400440532013000" not in one + banks
+    assert "…6199" in banks
+    assert "DE755121" not in one + banks
 
 
 @pytest.mark.parametrize("table", ["marketplace/company", "catalog/listing"])

@@ -12,7 +12,13 @@ from catalog.models import Offer, Supplier
 from marketplace.demo_supplier import company_data
 from marketplace.models import Check, Company, CompanyEvent, SupplierMember
 from marketplace.suppliers import companies, people
-from tests.marketplace.supplier_fixtures import APPLIED, apply, list_nodes, verify
+from tests.marketplace.supplier_fixtures import (
+    APPLIED,
+    apply,
+    list_nodes,
+    name_bank,
+    verify,
+)
 from tests.workspaces.conftest import DAY, NOON
 
 pytestmark = pytest.mark.django_db
@@ -147,15 +153,7 @@ def test_what_happened_is_never_changed(company):
 
 
 def test_a_new_bank_account_is_told_to_all_owners(verified, owner):
-    companies.change_bank_account(
-        supplier=verified.supplier,
-        currency="USD",
-        holder="Nordlicht GmbH",
-        number="DE75512108001245126199",
-        bank_code="",
-        actor=owner,
-        at=NOON,
-    )
+    name_bank(verified, owner)
 
     mail = Email.objects.latest("pk")
     assert mail.to == [owner.email]

@@ -24,7 +24,7 @@ from marketplace.suppliers import companies, people
 from marketplace.suppliers.desk import share_of
 from marketplace.suppliers.starts import send_start_notices
 from tests.conftest import logged_in
-from tests.marketplace.supplier_fixtures import nodes, typed_nodes
+from tests.marketplace.supplier_fixtures import name_bank, nodes, typed_nodes
 from tests.workspaces.conftest import DAY, HOUR, NOON, pay_in, wallet_of
 from workspaces.models import State, Workspace, WorkspaceEvent
 from workspaces.services import add_key, provision_due
@@ -377,15 +377,7 @@ def test_the_supplier_sees_what_it_earned_and_is_paid_it(
     clock_at,
     verified,
 ):
-    companies.change_bank_account(
-        supplier=verified.supplier,
-        currency="USD",
-        holder="Nordlicht GmbH",
-        number="DE75512108001245126199",
-        bank_code="",
-        actor=verified.supplier.members.get().user,
-        at=NOON,
-    )
+    name_bank(verified, verified.supplier.members.get().user)
     bill_due(at=NOON + 3 * HOUR)
 
     clock_at(NOON + 3 * HOUR)

@@ -7,9 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django import forms
-from django.forms import BoundField
 from django.http import QueryDict
-from django.utils.functional import Promise
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
@@ -27,6 +25,7 @@ from workspaces.fields import (
     StoragePlanField,
     with_commits,
 )
+from workspaces.forms.columns import Columns, Group, columns_of
 from workspaces.models import Draft, KeptAtEnd, Quote
 from workspaces.models.quote import Verdict
 from workspaces.models.specification import (
@@ -43,8 +42,7 @@ from workspaces.together import faults
 # How the planner's links name what the form calls otherwise.
 PLANNER_NAMES = {"model": "base_model", "region": "regions", "loss": "loss_kernel"}
 
-# The form as it is drawn: two columns of cards, whose rows hold one or two fields.
-COLUMNS: list[list[tuple[str | Promise, list[list[str]]]]] = [
+COLUMNS: Columns = [
     [
         (
             gettext_lazy("What you train"),
@@ -79,8 +77,6 @@ COLUMNS: list[list[tuple[str | Promise, list[list[str]]]]] = [
         ),
     ],
 ]
-
-Group = tuple[str | Promise, list[list[BoundField]]]
 
 
 class RequestForm(forms.Form):
@@ -281,17 +277,8 @@ class RequestForm(forms.Form):
         """
         Return the fields as they are drawn, without those that are not asked yet.
         """
-        return [
-            [(heading, self._drawn(rows)) for heading, rows in column]
-            for column in COLUMNS
-        ]
-
-    def _drawn(self, rows: list[list[str]]) -> list[list[BoundField]]:
-        asked = ([name for name in row if self._is_asked(name)] for row in rows)
-        return [[self[name] for name in row] for row in asked if row]
-
-    def _is_asked(self, name: str) -> bool:
-        return name != "is_fit_risk_accepted" or self.is_fit_risky
+        not_asked = set() if self.is_fit_risky else {"is_fit_risk_accepted"}
+        return columns_of(self, COLUMNS, without=not_asked)
 
     def clean(self) -> dict[str, Any]:
         values = self.cleaned_data
