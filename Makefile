@@ -48,9 +48,7 @@ simulate:
 
 bench:
 	@$(INSTALL) requirements-dev.txt
-	$(BIN)/python -m bench.tick
-	$(BIN)/python -m bench.catalog
-	$(BIN)/python -m bench.matching
+	@DEMO=true $(BIN)/python manage.py bench
 
 lint:
 	@$(INSTALL) requirements-dev.txt

@@ -20,21 +20,49 @@ OFFERS = 10_000
 QUERIES = 10
 P95_MS = 50.0
 IMPORT_SECONDS = 30.0
+FILE_P95_MS = 500.0
+PLAN = "/planner/?model=meta-llama-3-1-8b&method=lora&sequence_length=4096"
 PAGES = {
     "home": "/",
     "planner": "/planner/",
+    "planner, a part": PLAN,
     "GPUs": "/gpus/",
+    "GPUs, filtered": "/gpus/?memory_from=24&sort=per-gb&free=on",
     "GPU": "/gpus/rtx-4090/",
+    "compare": "/gpus/compare/?gpu=rtx-4090&gpu=l40s&gpu=h100-sxm&gpu=b200",
+    "a year of prices": "/gpus/rtx-4090/?days=365",
     "prices as CSV": "/gpus/rtx-4090/prices.csv",
     "availability": "/availability/",
-    "guide": "/workloads/fine-tuning/",
+    "guides": "/workloads/",
+    **{
+        f"guide {slug}": f"/workloads/{slug}/"
+        for slug in (
+            "fine-tuning",
+            "llm-training",
+            "inference",
+            "image-and-video",
+            "3d-rendering",
+            "scientific-computing",
+        )
+    },
+    "estimates": "/how-good-are-our-estimates/",
     "market": "/market/",
     "market of a GPU": "/market/rtx-4090/",
+    "sitemap": "/sitemap.xml",
+    "API page": "/api/",
     "API: GPUs": "/api/v1/gpus",
-    "API: offers": "/api/v1/offers",
-    "API: history": "/api/v1/gpus/rtx-4090/price-history",
+    "API: offers": "/api/v1/offers?limit=200",
+    "API: history": "/api/v1/gpus/rtx-4090/price-history?days=365",
     "API: estimate": "/api/v1/estimate",
     "API: cost": "/api/v1/gpus/rtx-4090/cost?storage_gb=200",
+}
+# What htmx asks for.
+PARTS = ("planner, a part", "GPUs, filtered")
+# Every live offer at once, for programs that come by the hour.
+FILES = {
+    "offers as CSV": "/api/v1/offers.csv",
+    "for gpuhunt": "/api/v1/catalogs/gpuhunt.csv",
+    "for SkyPilot": "/api/v1/catalogs/skypilot.csv",
 }
 
 
@@ -52,8 +80,8 @@ def main() -> None:
         crowd.build(options.offers)
         load = os.getloadavg()[0]
         say(f"{options.offers} offers, {options.runs} runs, load {load:.1f}")
-        for name, path in PAGES.items():
-            visit = crowd.visitor(path)
+        for name, path in {**PAGES, **FILES}.items():
+            visit = crowd.visitor(path, is_part=name in PARTS)
             report(name, crowd.queries_of(visit), *measure(visit, options.runs))
         report_import(*crowd.price_all())
 
@@ -73,9 +101,10 @@ def measure(visit: Callable[[], None], runs: int) -> tuple[list[float], list[flo
 
 def report(name: str, queries: int, times: list[float], work: list[float]) -> None:
     p50, p95 = statistics.median(times), statistics.quantiles(times, n=20)[-1]
-    is_reached = queries <= QUERIES and p95 <= P95_MS
+    bar = FILE_P95_MS if name in FILES else P95_MS
+    is_reached = queries <= QUERIES and p95 <= bar
     say(
-        f"  {name:16} {queries:3} queries  p50 {p50:6.1f} ms  p95 {p95:6.1f} ms"
+        f"  {name:26} {queries:3} queries  p50 {p50:6.1f} ms  p95 {p95:6.1f} ms"
         f"  own work {statistics.median(work):6.1f} ms"
         f"  {'reached' if is_reached else 'MISSED'}"
     )

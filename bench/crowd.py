@@ -74,11 +74,12 @@ def build(offers: int) -> None:
         cursor.execute("ANALYZE")
 
 
-def visitor(path: str) -> Callable[[], None]:
+def visitor(path: str, *, is_part: bool = False) -> Callable[[], None]:
     """
-    Return a visit of the page.
+    Return a visit of the page, or of the part of it that htmx asks for.
     """
-    client = Client(headers={"host": "localhost"})
+    part = {"hx-request": "true"} if is_part else {}
+    client = Client(headers={"host": "localhost", **part})
 
     def visit() -> None:
         response = client.get(path)

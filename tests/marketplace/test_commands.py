@@ -41,6 +41,42 @@ def test_demo_makes_people_who_can_log_in():
     assert authenticate(username=renter.email, password=demo.PASSWORD) == renter
 
 
+@pytest.fixture
+def python(tmp_path, monkeypatch):
+    """
+    A Python that notes what it is asked for, and fails at the catalog with status 3.
+    """
+    asked = tmp_path / "asked"
+    program = tmp_path / "python"
+    program.write_text(
+        f'#!/bin/sh\necho "$@" >> {asked}\n[ "$2" != bench.catalog ] || exit 3\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(program))
+    return asked
+
+
+def test_bench_runs_what_is_named(python):
+    call_command("bench", "matching", "tick")
+
+    assert python.read_text() == "-m bench.matching\n-m bench.tick\n"
+
+
+def test_bench_runs_all_until_one_fails_and_keeps_its_status(python):
+    with pytest.raises(CommandError, match=r"bench\.catalog failed") as caught:
+        call_command("bench")
+
+    assert caught.value.returncode == 3
+    assert python.read_text() == "-m bench.tick\n-m bench.catalog\n"
+
+
+def test_bench_knows_no_other_name(python):
+    with pytest.raises(CommandError, match="moon measures nothing"):
+        call_command("bench", "moon")
+
+    assert not python.exists()
+
+
 def demo_emails():
     return [demo.RENTER, demo.SUPPLIER, demo.STAFF]
 
