@@ -3,12 +3,18 @@ The shell of every page in a real Chromium: phones, keyboards, no scripts, no ha
 """
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Cookie, Page
 
 from marketplace.demo_logins import PASSWORD, STAFF
 from tests.browser.site import Site
 
 LOOK_PAGE = "/staff/look/"
+RULES = {
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+    "rules": {"target-size": {"enabled": True}},
+    "resultTypes": ["violations"],
+}
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +69,23 @@ def test_everything_clickable_is_large_enough(staff_page):
 
     # A checkbox is 18 pixels and has its own label beside it, which is clickable too.
     assert [html for html in small if 'type="checkbox"' not in html] == []
+
+
+def test_nothing_breaks_the_rules_of_wcag_that_a_machine_sees(staff_page):
+    faults = []
+
+    for path, scheme in (
+        (LOOK_PAGE, "dark"),
+        ("/planner/", "light"),
+        ("/gpus/h100-sxm/", "dark"),
+        ("/workloads/inference/", "light"),
+    ):
+        staff_page.emulate_media(color_scheme=scheme)
+        staff_page.goto(path)
+        found = Axe().run(staff_page, options=RULES).response["violations"]
+        faults += [(path, fault["id"], fault["nodes"][0]["html"]) for fault in found]
+
+    assert faults == []
 
 
 def test_menu_of_a_phone_needs_no_scripts(plain_page):
