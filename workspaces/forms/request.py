@@ -3,6 +3,7 @@ The request form: every field of a request, checked alone and then together.
 """
 
 from collections.abc import Iterable
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -26,8 +27,8 @@ from workspaces.fields import (
     with_commits,
 )
 from workspaces.forms.columns import Columns, Group, columns_of
+from workspaces.forms.fit import FitForm
 from workspaces.models import Draft, KeptAtEnd, Quote
-from workspaces.models.quote import Verdict
 from workspaces.models.specification import (
     MAX_GPUS,
     MAX_HOURS,
@@ -36,7 +37,7 @@ from workspaces.models.specification import (
     Optimizer,
 )
 from workspaces.services import WantedWorkspace
-from workspaces.services.fit import fit_of
+from workspaces.services.fit import Job
 from workspaces.together import faults
 
 # How the planner's links name what the form calls otherwise.
@@ -79,7 +80,10 @@ COLUMNS: Columns = [
 ]
 
 
-class RequestForm(forms.Form):
+FIT_FIELDS = [field.name for field in fields(Job)]
+
+
+class RequestForm(FitForm):
     base_model = forms.ModelChoiceField(
         BaseModel.objects.filter(is_listed=True).order_by("family", "total_params_b"),
         label=gettext_lazy("Base model"),
@@ -266,8 +270,12 @@ class RequestForm(forms.Form):
         at: datetime,
     ) -> None:
         super().__init__(data, initial=initial)
+        for field in self.fields.values():
+            if isinstance(field, forms.ModelChoiceField):
+                # Read once: a list without an empty choice is asked for its first, too.
+                choices: Any = field.choices
+                field.choices = list(choices)
         self.at = at
-        self.is_fit_risky = False
         revision = self.fields["revision"]
         revision.help_text = with_commits(revision.help_text, of=self["base_model"])
         currency: Any = self.fields["currency"]
@@ -284,26 +292,9 @@ class RequestForm(forms.Form):
         values = self.cleaned_data
         for name, message in faults(values, at=self.at):
             self.add_error(name, message)
-        if not self.errors:
-            self._check_fit(values)
+        if not any(name in self.errors for name in FIT_FIELDS):
+            self.check_fit(Job(**{name: values[name] for name in FIT_FIELDS}))
         return values
-
-    def _check_fit(self, values: dict[str, Any]) -> None:
-        verdict, needed_gb = fit_of(self.wanted())
-        self.is_fit_risky = verdict == Verdict.NO
-        if self.is_fit_risky and not values["is_fit_risk_accepted"]:
-            language = get_language() or "en"
-            self.add_error(
-                "gpu",
-                _(
-                    "The estimate is %(needed)s on each GPU, and this one has %(memory)s."
-                    " Choose a larger GPU, or say below that you know."
-                )
-                % {
-                    "needed": formats.gigabytes(needed_gb, language),
-                    "memory": formats.gigabytes(values["gpu"].process_gb, language),
-                },
-            )
 
     def wanted(self) -> WantedWorkspace:
         """
