@@ -2,7 +2,8 @@ import logging
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from django.contrib import admin
+from allauth.usersessions.models import UserSession
+from django.contrib import admin, messages
 from django.db import models
 from django.forms import ModelForm
 from django.http import HttpRequest
@@ -61,6 +62,21 @@ class UserAdmin(admin.ModelAdmin):
         "last_login",
     ]
     filter_horizontal = ["groups"]
+    actions = ["log_out_everywhere"]
+
+    @admin.action(description=_("Log out everywhere, at once"), permissions=["change"])
+    def log_out_everywhere(
+        self, request: HttpRequest, queryset: models.QuerySet[User]
+    ) -> None:
+        for person in queryset:
+            if not self.has_change_permission(request, person):
+                continue
+            sessions = UserSession.objects.filter(user=person)
+            count = len(sessions)
+            for session in sessions:
+                session.end()
+            self.log_change(request, person, f"Ended {count} sessions")
+        self.message_user(request, _("They are logged out."), messages.SUCCESS)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         given = ["email", "date_joined", "last_login"]

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from allauth.mfa import app_settings as mfa_settings
 from django import forms
 from django.contrib import admin
 
@@ -19,6 +20,7 @@ APPS = ("config", "marketplace", "workspaces", "billing", "catalog")
 
 # Texts that are escaped before they are marked, each with a test of its own.
 MARKS_SAFE = {
+    "catalog/templatetags/asks.py",
     "catalog/templatetags/guides.py",
     "catalog/templatetags/structured.py",
     "marketplace/templatetags/components.py",
@@ -275,3 +277,23 @@ def test_workers_wait_for_nothing_long_and_give_memory_back():
     assert transport["unacked_restore_throttle"] == 1
     assert transport["socket_timeout"] <= 5
     assert transport["socket_connect_timeout"] <= 2
+
+
+def test_no_secret_lies_in_the_checkout():
+    secret = re.compile(
+        r"\b[sr]k_live_\w{20,}|\bwhsec_[A-Za-z0-9+/]{30,}|\bAKIA[0-9A-Z]{16}\b"
+        r"|\bgh[pousr]_\w{36}|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+    )
+    kept = ("*.py", "*.toml", "*.txt", "*.md", "*.csv", "*.json", "*.yml", "Makefile")
+    folders = [*APPS, "tests", "bench", "docs", "templates", "locale"]
+    paths = [path for kind in kept for path in ROOT.glob(kind)]
+    for folder in folders:
+        paths += [path for kind in kept for path in (ROOT / folder).rglob(kind)]
+
+    assert [path for path in paths if secret.search(path.read_text())] == []
+
+
+def test_a_code_of_a_second_factor_holds_for_its_half_minute_alone():
+    assert mfa_settings.TOTP_TOLERANCE == 0
+    assert mfa_settings.TOTP_PERIOD == 30
+    assert mfa_settings.RECOVERY_CODE_COUNT == 10

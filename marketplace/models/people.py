@@ -3,6 +3,7 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
+from django.contrib.auth.password_validation import validate_password
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
@@ -27,6 +28,13 @@ class UserManager(BaseUserManager["User"]):
     def create_superuser(
         self, email: str, password: str | None = None, **extra: Any
     ) -> "User":
+        """
+        Create who runs the site, as `manage.py createsuperuser` does.
+
+        :raises ValidationError: if the password is easy to guess
+        """
+        if password is not None:
+            validate_password(password, self.model(email=email))
         return self.create_user(
             email, password, is_staff=True, is_superuser=True, **extra
         )

@@ -9,6 +9,7 @@ from catalog import exchange
 from catalog.asks import asks_of, best_asks, best_of
 from catalog.models import GpuModel, Offer, Region, Supplier
 from catalog.services import confirm_prices_of
+from catalog.templatetags.asks import places
 from money import round_half_up
 
 
@@ -162,3 +163,16 @@ def test_of_one_gpu_are_the_same_without_asking_again(catalog, make_offer, now, 
     for gpu in GpuModel.objects.all():
         asks = asks_of(Offer.objects.filter(gpu=gpu).listed(now), at=now)
         assert best_of(asks, gpus=gpus) == everything.get(gpu.pk, [])
+
+
+def test_names_in_a_list_of_asks_run_nothing(make_offer, gpu, now):
+    runs = "<svg onload=1>"
+    make_offer()
+    Supplier.objects.update(name=runs)
+    Region.objects.update(city=runs)
+
+    shown = places(best_asks(at=now)[gpu.pk])
+
+    assert "<svg" not in shown
+    # The city in the summary, then the city and the supplier in the line.
+    assert shown.count("&lt;svg onload=1&gt;") == 3

@@ -2,8 +2,11 @@ import pytest
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
+from django.core.exceptions import ValidationError
+from django.test import Client
 
 from marketplace.models import Launch, User
+from tests.conftest import PASSWORD
 from tests.marketplace.supplier_fixtures import name_bank
 
 pytestmark = pytest.mark.django_db
@@ -166,3 +169,43 @@ def test_staff_change_no_supplier_by_hand(staff_client, listed, table):
     assert staff_client.post(f"{one}/delete/", {"post": "yes"}).status_code == 403
     assert staff_client.get(f"/admin/{table}/add/").status_code == 403
     assert listed.supplier.company.state == "VERIFIED"
+
+
+def log_out(client, *people):
+    chosen = {"action": "log_out_everywhere", "_selected_action": list(people)}
+    return client.post("/admin/marketplace/user/", chosen)
+
+
+def test_staff_end_all_sessions_of_a_person(staff_client, renter):
+    client = Client()
+    client.post("/account/login/", {"login": renter.email, "password": PASSWORD})
+    assert client.get("/wallet/").status_code == 200
+
+    log_out(staff_client, renter.pk)
+
+    assert client.get("/wallet/").status_code == 302
+    assert LogEntry.objects.get().change_message == "Ended 1 sessions"
+
+
+def test_staff_who_are_not_superusers_log_no_superuser_out(make_person, client, staff):
+    small = make_person("helper@example.com", is_staff=True)
+    small.user_permissions.set(Permission.objects.filter(content_type__model="user"))
+    boss = Client()
+    boss.post("/account/login/", {"login": staff.email, "password": PASSWORD})
+    client.force_login(small)
+
+    log_out(client, staff.pk)
+
+    assert boss.get("/wallet/").status_code == 200
+
+
+def test_who_runs_the_site_begins_with_a_password_that_is_hard_to_guess(client):
+    with pytest.raises(ValidationError):
+        User.objects.create_superuser("boss@example.com", "admin")
+    assert not User.objects.exists()
+
+    boss = User.objects.create_superuser("boss@example.com", PASSWORD)
+    client.post("/account/login/", {"login": boss.email, "password": PASSWORD})
+    assert "_auth_user_id" not in client.session, "the address is confirmed first"
+    client.force_login(boss)
+    assert client.get("/staff/").status_code == 200

@@ -3,6 +3,7 @@ import time
 import pytest
 from django.core import mail
 from django.core.cache import cache
+from django.core.mail import EmailMessage
 from django.db import connections
 from post_office.models import STATUS, Email
 
@@ -125,3 +126,12 @@ def test_a_broker_that_is_down_neither_breaks_nor_delays_the_page(
     assert time.monotonic() - began < 1
     assert answer.status_code == 302
     assert Email.objects.count() == 1
+
+
+def test_a_mail_runs_nothing_that_people_wrote():
+    runs = '"><svg onload=1>'
+
+    html = outbox.as_html(EmailMessage(subject=runs, body=f"Hello {runs}\n\nBye"))
+
+    assert "<svg" not in html
+    assert html.count("&lt;svg onload=1&gt;") >= 2

@@ -158,6 +158,15 @@ def test_changes_the_session_key_at_log_in(client, renter):
     assert client.session.session_key != key
 
 
+def test_changes_the_token_of_forms_at_log_in(client, renter):
+    client.get("/account/login/")
+    token = client.cookies["csrf"].value
+
+    client.post("/account/login/", {"login": renter.email, "password": PASSWORD})
+
+    assert client.cookies["csrf"].value != token
+
+
 @pytest.mark.parametrize(
     "target",
     ["//evil.example", "https://evil.example", "javascript:alert(1)", r"/\evil"],
