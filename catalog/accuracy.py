@@ -3,14 +3,22 @@ Holds the memory estimates against published measurements.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
+from typing import Any
 
 from catalog.estimators import OTHER_ESTIMATORS
 from catalog.fit import Fit, MemoryEstimate, verdict
 from catalog.fit.memory import CONTEXT_GB, estimate
-from catalog.measurements import Card, NotDescribed, Row, card_of, training_of
+from catalog.measurements import (
+    Card,
+    NotDescribed,
+    Row,
+    as_stated,
+    card_of,
+    training_of,
+)
 
 
 @dataclass(frozen=True)
@@ -60,27 +68,28 @@ class Report:
     not_described: tuple[str, ...]
 
 
-def evaluate(*, rows: Iterable[Row]) -> Report:
+def evaluate(*, rows: Iterable[Mapping[str, Any]]) -> Report:
     """
     Estimate every row that can be described, and report the errors.
 
-    A row is a mapping with the columns of data/memory_measurements.csv. Errors are
-    taken from the rows that are marked to be scored, verdicts from all runs on one
-    card that is known. What cannot be described is left out and listed.
+    A row is a mapping with the columns of data/memory_measurements.csv; a column may be
+    missing or empty, see `catalog.measurements.as_stated`. Errors are taken from the
+    rows that are marked to be scored, verdicts from all runs on one card that is known.
+    What cannot be described is left out and listed.
 
     :raises ValueError: if no row is left to be scored
     """
     comparisons: list[Comparison] = []
     verdicts = _Verdicts()
     not_described = []
-    for row in rows:
+    for row in map(as_stated, rows):
         try:
             estimated = estimate(training_of(row))
         except NotDescribed:
             not_described.append(row["id"])
             continue
         card = card_of(row)
-        if row["score"] == "yes" and row["peak_gb"]:
+        if _is_scored(row):
             comparisons.append(_compare(row, estimated, card))
         if card is not None:
             verdicts.add(row, estimated, card)
@@ -89,13 +98,13 @@ def evaluate(*, rows: Iterable[Row]) -> Report:
     return _report(comparisons, verdicts, not_described)
 
 
-def errors_of_others(*, rows: Iterable[Row]) -> dict[str, float]:
+def errors_of_others(*, rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     """
     Return the median absolute error of each other public estimator on the same rows.
     """
     errors: defaultdict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        if row["score"] != "yes" or not row["peak_gb"]:
+    for row in map(as_stated, rows):
+        if not _is_scored(row):
             continue
         try:
             training = training_of(row)
@@ -105,6 +114,16 @@ def errors_of_others(*, rows: Iterable[Row]) -> dict[str, float]:
             if (estimated_gb := other(training)) is not None:
                 errors[name].append(abs(estimated_gb / float(row["peak_gb"]) - 1))
     return {name: median(errors[name]) for name in OTHER_ESTIMATORS if errors[name]}
+
+
+def _is_scored(row: Row) -> bool:
+    """
+    Say whether a row is to be scored and has a peak, a number above zero.
+    """
+    try:
+        return row["score"] == "yes" and float(row["peak_gb"]) > 0
+    except ValueError:
+        return False
 
 
 class _Verdicts:

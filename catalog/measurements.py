@@ -7,11 +7,14 @@ named where it is used; MEMORY.md lists the sources. Nothing here is fitted to a
 
 import csv
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
+from math import isnan
 from pathlib import Path
+from typing import Any
 
 from catalog.fit import (
     ALL_TARGETS,
@@ -79,25 +82,23 @@ LOSS_KERNELS = {
     "chunked": LossKernel.CHUNKED,
 }
 TARGETS = {*ALL_TARGETS, "qkv", "head"}
-# Cards that rows name without their memory, in the GB that they are sold with.
-CARDS = {
-    "A10G": 24,
-    "L40S": 48,
-    "RTX 3090": 24,
-    "RTX 4090": 24,
-    "RTX A6000": 48,
-}
-CARDS_WITH_INLINE_ECC = ("A10G", "L40S")
 
 
 @dataclass(frozen=True)
 class Card:
     """
-    The card of a row; `memory_gb` as it is sold.
+    The card of a row; `memory_gb` as it is sold, of what one process can use.
     """
 
     memory_gb: int
     has_inline_ecc: bool
+
+
+# Cards that nobody lets here, or that rows name without saying which of two they mean.
+OTHER_CARDS = {
+    "A10G": Card(24, has_inline_ecc=True),
+    "H100": Card(80, has_inline_ecc=False),
+}
 
 
 class NotDescribed(Exception):
@@ -112,6 +113,24 @@ def measured_rows() -> list[dict[str, str]]:
     """
     with (DATA / "memory_measurements.csv").open(newline="") as file:
         return list(csv.DictReader(file))
+
+
+def as_stated(row: Mapping[str, Any]) -> Row:
+    """
+    Return a row as text, empty where a column is missing or has no value.
+
+    A row that does not say which model's shape it has is taken by its model, and one
+    that does not say whether it is to be scored is, as far as it can be described.
+    """
+    stated = {name: _text(value) for name, value in row.items()}
+    fallbacks = {"arch_key": stated.get("model", ""), "score": "yes"}
+    return defaultdict(str, {**fallbacks, **stated})
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if isnan(value) else f"{value:g}"
+    return "" if value is None else str(value).strip()
 
 
 @cache
@@ -129,6 +148,7 @@ def training_of(row: Row) -> Training:
 
     :raises NotDescribed: if the row lacks an input, or its run is spread over cards
     """
+    row = as_stated(row)
     if not _is_on_one_card(row):
         raise NotDescribed(f"{row['id']}: the run is spread over cards.")
     architecture = architectures().get(row["arch_key"])
@@ -158,11 +178,33 @@ def card_of(row: Row) -> Card | None:
     """
     Return the card of a row, None if it does not say which or how large.
     """
-    stated = re.search(r"(\d+) ?GB", row["gpu"])
-    memory_gb = int(stated[1]) if stated else CARDS.get(row["gpu"])
-    if memory_gb is None:
-        return None
-    return Card(memory_gb, has_inline_ecc=row["gpu"] in CARDS_WITH_INLINE_ECC)
+    row = as_stated(row)
+    named = _card_named(row["gpu"])
+    stated = re.search(r"(\d+) ?Gi?B", row["gpu"])
+    if stated is None:
+        return named
+    return Card(int(stated[1]), has_inline_ecc=bool(named and named.has_inline_ecc))
+
+
+def _card_named(text: str) -> Card | None:
+    """
+    Find the card whose name stands in a text, the longest of several.
+    """
+    found = [name for name in _cards() if re.search(rf"\b{re.escape(name)}\b", text)]
+    return _cards()[max(found, key=len)] if found else None
+
+
+@cache
+def _cards() -> dict[str, Card]:
+    with (DATA / "gpus.csv").open(newline="") as file:
+        listed = {
+            row["label"]: Card(
+                int(row["process_memory_gb"] or row["memory_gb"]),
+                has_inline_ecc=row["has_inline_ecc"] == "yes",
+            )
+            for row in csv.DictReader(file)
+        }
+    return {**listed, **OTHER_CARDS}
 
 
 def _is_on_one_card(row: Row) -> bool:

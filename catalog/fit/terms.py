@@ -215,12 +215,13 @@ def _kept_by_layer(shape: Architecture, *, is_full: bool) -> float:
     10h + 4a + 4k + 6f for RMSNorm, which works in fp32, and a gated MLP.
 
     LayerNorm keeps 4h less, two more norms a layer 8h more; an MLP of two matrices
-    keeps 2f. Trained matrices keep their inputs as well.
+    keeps 2f. Trained matrices keep their inputs as well: 6h + 2f.
     """
     hidden = 6 if shape.norm_kind == "layernorm" else 10
     hidden += 4 * max(0, shape.norms_per_layer - 2)
     width = 6 if shape.mlp_matrices == 3 else 2
-    width += 2 if is_full else 0
+    if is_full:
+        hidden, width = hidden + 6, width + 2
     return (
         hidden * shape.hidden_size
         + 4 * (shape.query_size + shape.key_size)

@@ -10,6 +10,7 @@ from catalog.accuracy import errors_of_others, evaluate
 from catalog.estimators import ESTIMATOR_NAMES, OTHER_ESTIMATORS
 from catalog.fit import LossKernel, Method, Optimizer, Quantization
 from catalog.measurements import (
+    Card,
     NotDescribed,
     architectures,
     card_of,
@@ -175,6 +176,46 @@ def test_what_is_not_stated_takes_the_usual_default(row, changes):
     report = evaluate(rows=[row | changes])
 
     assert report.median_error < 0.25
+
+
+REQUIRED = ["id", "model", "method", "bits", "seq_len", "micro_batch", "grad_ckpt"]
+
+
+def test_a_row_may_lack_columns_and_hold_numbers(row):
+    short = {name: row[name] for name in REQUIRED}
+    short |= {"seq_len": 4096, "micro_batch": 4.0, "peak_gb": 26.705, "gpu": None}
+    full = row | {"metric": "unspecified", "lora_targets": "", "gpu": ""}
+
+    few, many = evaluate(rows=[short]), evaluate(rows=[full])
+
+    assert few.rows == 1
+    assert few.comparisons[0].estimated_gb == many.comparisons[0].estimated_gb
+
+
+@pytest.mark.parametrize("peak", ["", "0", "n/a", float("nan"), None])
+def test_a_row_without_a_peak_is_not_scored(row, peak):
+    assert evaluate(rows=[row, row | {"peak_gb": peak}]).rows == 1
+
+
+@pytest.mark.parametrize(
+    ("gpu", "memory_gb", "has_inline_ecc"),
+    [
+        ("A10G", 24, True),
+        ("NVIDIA A10G 24GB", 24, True),
+        ("NVIDIA L40S-48GB", 48, True),
+        ("H100 80GB HBM3", 80, False),
+        ("H100", 80, False),
+        ("RTX 5090", 32, False),
+        ("MI250X", 64, False),
+    ],
+)
+def test_cards_are_found_by_the_names_of_the_catalog(gpu, memory_gb, has_inline_ecc):
+    assert card_of({"gpu": gpu}) == Card(memory_gb, has_inline_ecc)
+
+
+@pytest.mark.parametrize("gpu", ["", "A100", "a card of next year"])
+def test_an_unknown_card_is_not_guessed(gpu):
+    assert card_of({"gpu": gpu}) is None
 
 
 @pytest.mark.parametrize(

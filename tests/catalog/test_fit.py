@@ -269,6 +269,28 @@ def test_layers_kept_without_checkpointing(model, saved):
     assert kept == pytest.approx(100 * SHAPES[model].num_layers * saved / 1e9)
 
 
+@pytest.mark.parametrize(
+    ("model", "saved"),
+    # MEMORY.md: 16h + 4a + 4k + 8f, for LayerNorm and two matrices 12h and 4f.
+    [
+        ("microsoft/phi-2", 12 * 2560 + 8 * 2560 + 4 * 10240),
+        (LLAMA_7B, 16 * 4096 + 8 * 4096 + 8 * 11008),
+    ],
+)
+def test_trained_layers_keep_their_inputs_as_well(model, saved):
+    estimate = estimated(
+        model,
+        "full",
+        gradient_checkpointing=False,
+        # So that the peak is where the activations are.
+        optimizer="adamw_8bit_in_backward",
+        sequence_length=100,
+    )
+
+    kept = next(part.gb for part in estimate.parts if part.part is Part.KEPT)
+    assert kept == pytest.approx(100 * SHAPES[model].num_layers * saved / 1e9)
+
+
 trainings = st.fixed_dictionaries(
     {
         "architecture": st.sampled_from(list(SHAPES.values())),
