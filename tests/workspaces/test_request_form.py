@@ -96,9 +96,17 @@ def test_says_what_is_wrong_and_where(make_form, changes, field, words):
 
 
 def test_says_everything_at_once(make_form):
-    form = make_form(revision="main", kept_days="60", wanted_limit="1.008")
+    form = make_form(
+        base_model="llama-2-70b-hf",
+        revision="main",
+        image="trl",
+        storage_gb="16",
+        kept_days="60",
+        wanted_limit="1.008",
+    )
 
-    assert set(form.errors) == {"revision", "kept_days", "wanted_limit"}
+    wrong = {"revision", "image", "storage_gb", "kept_days", "wanted_limit", "gpu"}
+    assert set(form.errors) == wrong
 
 
 def test_a_gpu_that_is_too_small_needs_an_i_know(make_form):

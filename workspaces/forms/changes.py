@@ -15,11 +15,10 @@ from billing.fields import AmountField
 from catalog.models import GpuModel, Region
 from catalog.names import plan_name
 from workspaces.fields import CountField, GpuField, RegionsField
+from workspaces.forms.fit import FitForm
 from workspaces.models import State, Workspace
-from workspaces.models.quote import Verdict
 from workspaces.models.specification import MAX_GPUS, MAX_HOURS
 from workspaces.services import WantedResume
-from workspaces.services.fit import fit_of
 from workspaces.services.resuming import wanted_after
 
 
@@ -65,7 +64,7 @@ class SeenEndForm(forms.Form):
             raise forms.ValidationError(_("Open the page again.")) from error
 
 
-class ResumeForm(forms.Form):
+class ResumeForm(FitForm):
     """
     On which machine, how long and at what price a stopped workspace goes on.
     """
@@ -120,7 +119,6 @@ class ResumeForm(forms.Form):
             },
         )
         self.workspace = workspace
-        self.is_fit_risky = False
 
     def shown(self) -> list[forms.BoundField]:
         """
@@ -147,25 +145,8 @@ class ResumeForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         if not self.errors:
-            self._check_fit()
+            self.check_fit(wanted_after(self.workspace.quote, self.wanted()))
         return self.cleaned_data
-
-    def _check_fit(self) -> None:
-        verdict, needed_gb = fit_of(wanted_after(self.workspace.quote, self.wanted()))
-        self.is_fit_risky = verdict == Verdict.NO
-        if self.is_fit_risky and not self.cleaned_data["is_fit_risk_accepted"]:
-            gpu = self.cleaned_data["gpu"]
-            self.add_error(
-                "gpu",
-                _(
-                    "The estimate is %(needed)s on each GPU, and this one has %(memory)s."
-                    " Choose a larger GPU, or say below that you know."
-                )
-                % {
-                    "needed": formats.gigabytes(needed_gb, _language()),
-                    "memory": formats.gigabytes(gpu.process_gb, _language()),
-                },
-            )
 
     def wanted(self) -> WantedResume:
         """

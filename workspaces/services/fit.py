@@ -2,6 +2,7 @@
 Whether the job of a request fits its GPU: the planner's estimate, for one card.
 """
 
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -9,13 +10,31 @@ from catalog import fit
 from money import round_half_up
 
 if TYPE_CHECKING:
+    from catalog.models import BaseModel, GpuModel
     from workspaces.models import Quote
     from workspaces.services.quotes import WantedWorkspace
 
 DEFAULT_RANK = 16
 
 
-def fit_of(job: "Quote | WantedWorkspace") -> tuple[str, Decimal]:
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """
+    As much of a request as decides whether it fits.
+    """
+
+    base_model: "BaseModel"
+    method: str
+    sequence_length: int
+    micro_batch: int
+    lora_rank: int | None
+    is_checkpointing: bool
+    loss_kernel: str
+    optimizer: str
+    gpu: "GpuModel"
+
+
+def fit_of(job: "Quote | WantedWorkspace | Job") -> tuple[str, Decimal]:
     """
     Return the verdict, and what is needed on each GPU in the cards' own GB.
 
