@@ -104,7 +104,7 @@ def test_the_form_takes_over_the_planner(renter_client, catalog):
         )
     )
 
-    assert '<option value="meta-llama-3-1-8b" selected>' in page
+    assert '<option value="meta-llama-3-1-8b" selected data-repository' in page
     assert '<option value="l40s" selected>' in page
     assert 'value="120"' in page
 
