@@ -1,9 +1,10 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
+import time_machine
 from djmoney.money import Money
 
 from billing.services.rates import load_rates
@@ -17,6 +18,12 @@ NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 @pytest.fixture
 def now() -> datetime:
     return NOW
+
+
+@pytest.fixture
+def at_now(now: datetime) -> Iterator[None]:
+    with time_machine.travel(now, tick=False):
+        yield
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import time_machine
 
 from catalog.models import GpuModel, Region, Supplier
 from tests.workspaces import export_tools
@@ -21,10 +20,7 @@ GPUHUNT = "/api/v1/catalogs/gpuhunt.csv"
 SKYPILOT = "/api/v1/catalogs/skypilot.csv"
 
 
-@pytest.fixture(autouse=True)
-def _moment(now):
-    with time_machine.travel(now, tick=False):
-        yield
+pytestmark = pytest.mark.usefixtures("at_now")
 
 
 def rows(client, path):

@@ -3,9 +3,6 @@ Expected values come from the seed pages, from MEMORY.md (its worked examples an
 measurements that it names) or are worked out by hand.
 """
 
-from dataclasses import replace
-from statistics import median
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +17,7 @@ from catalog.fit import (
     usable_gb,
 )
 from catalog.fit.terms import weights
-from catalog.measurements import architectures, measured_rows, training_of
+from catalog.measurements import architectures
 
 SHAPES = architectures()
 LLAMA_3B = "meta-llama/Llama-3.2-3B"
@@ -370,38 +367,6 @@ def test_every_name_can_be_shown():
     ]
     assert str(lever.name) == "a fused loss kernel"
     assert str(lever.verdict.name) == "Fits"
-
-
-def two_gpu_runs():
-    """
-    The measured runs of two cards that share a model by FSDP, of the larger source.
-
-    The other one, eight LitGPT runs without checkpointing, is 5 to 66 % off.
-    """
-    for row in measured_rows():
-        is_shared = row["num_gpus"] == "2" and row["sharding"] == "fsdp"
-        is_shared = is_shared and row["source"] == "fms"
-        if is_shared and row["metric"] == "allocated" and row["arch_key"] in SHAPES:
-            training = training_of({**row, "sharding": "none"})
-            yield row, replace(training, gpus=2)
-
-
-def test_two_cards_share_a_model():
-    # Full fine-tuning of Mistral-7B: 10 bytes x 7.2417 billion / 2 at the step.
-    shared = estimated("mistralai/Mistral-7B-v0.1", "full", gpus=2)
-
-    assert shared.allocated_gb == pytest.approx(36.21, abs=0.01)
-
-
-def test_shared_models_agree_with_the_runs_of_two_cards():
-    errors = [
-        abs(fit.estimate(training).allocated_gb / float(row["peak_gb"]) - 1)
-        for row, training in two_gpu_runs()
-    ]
-
-    assert len(errors) == 35
-    assert median(errors) < 0.06
-    assert max(errors) < 0.25
 
 
 @given(trainings, st.integers(min_value=2, max_value=64))

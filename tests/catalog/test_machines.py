@@ -7,17 +7,13 @@ import io
 import json
 
 import pytest
-import time_machine
 
 from tests.catalog.pages import text_of
 
 LINE = "16 cores, 64 GB RAM, 1,500 GB disk, 2.5 Gbit/s, CUDA 12.8"
 
 
-@pytest.fixture(autouse=True)
-def _moment(now):
-    with time_machine.travel(now, tick=False):
-        yield
+pytestmark = pytest.mark.usefixtures("at_now")
 
 
 def rows(client, path):

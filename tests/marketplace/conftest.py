@@ -6,6 +6,7 @@ import pytest
 
 from marketplace import services
 from tests.billing.conftest import books  # noqa: F401
+from tests.marketplace.prices import LATER
 from tests.marketplace.supplier_fixtures import (  # noqa: F401
     company,
     listed,
@@ -30,6 +31,11 @@ from tests.workspaces.conftest import (  # noqa: F401
     stopped,
     wanted,
 )
+
+
+@pytest.fixture
+def an_hour_later(monkeypatch):
+    monkeypatch.setattr("clock.now", lambda: LATER)
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 """
-Staff's price grid and files: looked at first, saved as a whole, taken back.
+Staff's price grid: looked at first, saved as a whole, taken back.
 """
 
 import re
@@ -7,31 +7,19 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from django.utils.html import strip_tags
 from djmoney.money import Money
 
 from catalog import services as catalog_services
 from catalog.models import GpuModel, Offer, OfferPrice, PriceFile, Region, Supplier
 from catalog.price_plans import Line, plan_prices
 from marketplace.price_effects import Effect, effects_of
+from tests.marketplace.prices import LATER, price_now, words
 from tests.workspaces.conftest import NOON, pay_in
 from workspaces import services as workspaces
 
-LATER = NOON + timedelta(hours=1)
-HEAD = "supplier,gpu,region,gpus_per_node,hourly_price,currency,valid_from,reason\n"
-RTX = "everxcloud,rtx-4090,eu-central-frankfurt,1"
-
-
-@pytest.fixture(autouse=True)
-def _it_is_an_hour_later(monkeypatch):
-    monkeypatch.setattr("clock.now", lambda: LATER)
-
-
-def words(response):
-    return " ".join(strip_tags(response.content.decode()).split())
+pytestmark = pytest.mark.usefixtures("an_hour_later")
 
 
 def cell(offer):
@@ -40,10 +28,6 @@ def cell(offer):
     """
     version = offer.prices.get(valid_to=None)
     return f"price-{offer.pk}-{version.pk}-{version.pk}"
-
-
-def price_now(offer, at=LATER):
-    return offer.hourly_price(at)
 
 
 def test_grid_has_an_input_for_every_offer(staff_client, offer):
@@ -280,100 +264,6 @@ def test_a_stale_ask_becomes_the_best_one_when_it_is_priced_anew(catalog):
 
     assert (best.gpu, best.region) == ("RTX 4090", "Paris")
     assert (best.before, best.after) == (None, Money("0.35", "USD"))
-
-
-def upload(client, *rows, head=HEAD):
-    content = (head + "\n".join(rows)).encode()
-    return client.post(
-        "/staff/prices/files/", {"file": SimpleUploadedFile("new.csv", content)}
-    )
-
-
-def test_a_file_is_shown_first_and_saved_then(staff_client, staff, offer):
-    answer = upload(staff_client, f"{RTX},0.30,USD,,")
-    page = staff_client.get(answer.url)
-
-    assert answer.status_code == 302
-    assert price_now(offer) == Money("0.33", "USD")
-    assert "Changed 1" in words(page)
-    assert "$0.33 $0.30 at once" in words(page)
-    saved = staff_client.post(answer.url, {"digest": page.context["plan"].digest})
-    assert saved.url == "/staff/prices/changes/"
-    assert price_now(offer) == Money("0.30", "USD")
-    assert offer.prices.get(valid_to=None).created_by == staff
-
-
-def test_a_file_with_a_refused_line_cannot_be_saved(staff_client, offer):
-    answer = upload(staff_client, f"{RTX},0.30,USD,,", f"{RTX},0.31,USD,,")
-    page = staff_client.get(answer.url)
-
-    assert "Line 2 sets the price of this offer already." in words(page)
-    assert 'name="digest"' not in page.content.decode()
-    forced = staff_client.post(answer.url, {"digest": page.context["plan"].digest})
-    assert forced.status_code == 422
-    assert offer.prices.count() == 1
-
-
-def test_a_file_is_not_saved_if_prices_moved_since_it_was_shown(staff_client, offer):
-    answer = upload(staff_client, f"{RTX},0.30,USD,,")
-    digest = staff_client.get(answer.url).context["plan"].digest
-    catalog_services.set_price(
-        offer_id=offer.pk,
-        hourly_price=Money("0.35", "USD"),
-        valid_from=NOON + timedelta(minutes=30),
-        actor=None,
-        at=NOON + timedelta(minutes=30),
-    )
-
-    page = staff_client.post(answer.url, {"digest": digest})
-
-    assert page.status_code == 422
-    assert "have changed since" in words(page)
-    assert "$0.35 $0.30" in words(page)
-    assert price_now(offer) == Money("0.35", "USD")
-
-
-def test_a_file_is_saved_once(staff_client, offer):
-    answer = upload(staff_client, f"{RTX},0.30,USD,,")
-    digest = staff_client.get(answer.url).context["plan"].digest
-
-    answers = [staff_client.post(answer.url, {"digest": digest}) for _ in range(2)]
-
-    assert [answer.status_code for answer in answers] == [302, 422]
-    assert "applied before" in words(answers[1])
-    assert offer.prices.count() == 2
-
-
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        (b"\xff\xfe", "not UTF-8"),
-        (b"supplier;gpu\n", "semicolons"),
-        (HEAD.encode(), "no lines"),
-    ],
-)
-def test_what_is_no_file_of_prices_is_not_kept(staff_client, content, why):
-    page = staff_client.post(
-        "/staff/prices/files/", {"file": SimpleUploadedFile("x.csv", content)}
-    )
-
-    assert page.status_code == 422
-    assert why in words(page)
-    assert not PriceFile.objects.exists()
-
-
-def test_what_is_downloaded_can_be_read_again(staff_client, catalog):
-    download = staff_client.get("/staff/prices/prices.csv")
-    assert download["Content-Disposition"] == (
-        'attachment; filename="prices-2026-11-30.csv"'
-    )
-    head, *rows = download.getvalue().decode().splitlines()
-
-    answer = upload(staff_client, *rows, head=f"{head}\n")
-    page = staff_client.get(answer.url)
-
-    assert "there is nothing to save" in words(page)
-    assert page.context["plan"].counts == {"unchanged": OfferPrice.objects.count()}
 
 
 def test_one_click_goes_back_to_the_price_before(staff_client, offer):
