@@ -44,6 +44,7 @@ print(json.dumps({
     "cross": told(headers={
         "host": "corehour.example", "origin": "https://evil.example"}, secure=True),
     "cookies": [getattr(settings, name) for name in names],
+    "browser": settings.BROWSER_COOKIE_NAME,
     "debug": settings.DEBUG,
     "timeouts": settings.DATABASES["default"]["OPTIONS"]["options"],
     "report": str(get_default_exception_reporter_filter().get_safe_settings()),
@@ -111,6 +112,7 @@ def test_cookies_are_for_this_host_and_https_alone(site):
     kept = [True, True, "Lax", None, "/"]
 
     assert site["cookies"] == ["__Host-session", *kept, "__Host-csrf", *kept]
+    assert site["browser"] == "__Host-browser"
 
 
 def test_a_page_waits_for_the_database_ten_seconds_at_most(site):
