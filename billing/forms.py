@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from billing import countries
 from billing.fields import AmountField
+from billing.models import ProviderMovement
 from billing.tax import VatIdInvalid, parse_vat_id
 
 
@@ -114,6 +115,21 @@ class UnfreezeForm(forms.Form):
         super().__init__(*args, **kwargs)
         if not has_debt:
             del self.fields["writes_off"]
+
+
+class ExplainForm(forms.Form):
+    """
+    What a provider's movement was, and how staff know.
+    """
+
+    cause = forms.ChoiceField(
+        label=_("What it was"), choices=ProviderMovement.Cause.choices
+    )
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=200,
+        help_text=_("It is kept with your name."),
+    )
 
 
 class AutoTopUpForm(forms.Form):

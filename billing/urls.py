@@ -67,6 +67,12 @@ urlpatterns = [
         name="sandbox_dispute_lost",
     ),
     path("staff/books/", staff.books, name="books"),
+    path("staff/books/movements/", staff.movements, name="movements"),
+    path(
+        "staff/books/movements/<int:movement_id>/",
+        staff.explain,
+        name="explain_movement",
+    ),
     path("staff/disputes/", freezes.disputes, name="disputes"),
     path(
         "staff/disputes/<int:wallet_id>/unfreeze/",

@@ -4,6 +4,7 @@ What payment providers say moved at theirs, and up to when they were asked.
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -23,6 +24,10 @@ class ProviderMovement(models.Model):
         PAYOUT = "PAYOUT", _("Payout")
         OTHER = "OTHER", _("Something else")
 
+    class Cause(models.TextChoices):
+        BANK = "BANK", _("Money from or to our own bank account")
+        HOUSE = "HOUSE", _("Income or loss of the house")
+
     provider = models.CharField(_("provider"), max_length=16)
     ref = models.CharField(_("provider's reference"), max_length=100)
     kind = models.CharField(_("provider's word for it"), max_length=60)
@@ -33,6 +38,20 @@ class ProviderMovement(models.Model):
     fee = ledger_money(verbose_name=_("fee"))
     happened_at = models.DateTimeField(_("happened"))
     booked_at = models.DateTimeField(_("booked"), null=True, blank=True)
+    # What staff say of something else, once.
+    cause = models.CharField(
+        _("what it was"), max_length=5, choices=Cause.choices, blank=True
+    )
+    explanation = models.CharField(_("reason"), max_length=200, blank=True)
+    explained_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("by"),
+    )
+    explained_at = models.DateTimeField(_("explained"), null=True, blank=True)
 
     objects: ClassVar["models.Manager[ProviderMovement]"] = models.Manager()
 
@@ -43,8 +62,31 @@ class ProviderMovement(models.Model):
             models.UniqueConstraint(
                 "provider", "ref", name="provider_movement_unique_ref"
             ),
+            models.CheckConstraint(
+                condition=models.Q(
+                    cause="",
+                    explanation="",
+                    explained_by__isnull=True,
+                    explained_at__isnull=True,
+                )
+                | (
+                    models.Q(
+                        category="OTHER",
+                        explained_by__isnull=False,
+                        explained_at__isnull=False,
+                    )
+                    & ~models.Q(cause="")
+                    & ~models.Q(explanation="")
+                ),
+                name="provider_movement_explained_whole",
+            ),
         ]
         indexes: ClassVar = [
+            models.Index(
+                "explained_at",
+                condition=models.Q(category="OTHER"),
+                name="provider_movement_other",
+            ),
             models.Index(
                 "id",
                 condition=models.Q(booked_at__isnull=True),

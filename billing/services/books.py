@@ -14,6 +14,7 @@ from billing.models import Account, ProviderEvent, ProviderMovement, Reconciliat
 from billing.services.payouts import BANK
 
 EVENTS_SHOWN = 50
+MOVEMENTS_SHOWN = 20
 # One night may be missed before it is told.
 COMPARISON_IS_LATE_AFTER = timedelta(hours=49)
 
@@ -82,6 +83,17 @@ def events_for_person() -> list[ProviderEvent]:
     """
     rows = ProviderEvent.objects.filter(state=ProviderEvent.State.QUARANTINED)
     return list(rows.order_by("-received_at", "-pk")[:EVENTS_SHOWN])
+
+
+def other_movements() -> list[ProviderMovement]:
+    """
+    Return what providers call something else: first what nobody has explained yet.
+    """
+    rows = ProviderMovement.objects.filter(category=ProviderMovement.Category.OTHER)
+    newest = F("explained_at").desc(nulls_first=True)
+    return list(
+        rows.select_related("explained_by").order_by(newest, "-pk")[:MOVEMENTS_SHOWN]
+    )
 
 
 def comparison(*, at: datetime) -> Comparison:

@@ -15,6 +15,7 @@ from pathlib import Path
 import requests
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Subquery
 from django.utils.translation import gettext as _
 from djmoney.contrib.exchange.models import ExchangeBackend, Rate
 from djmoney.money import Money
@@ -82,45 +83,45 @@ def convert(*, amount: Money, currency: str, at: datetime) -> Conversion:
     source = str(amount.currency)
     if source == currency:
         return Conversion(amount, Decimal(1), at)
-    day = _newest_day(at)
-    rates = _rates_of(day) if day else {}
-    if day is None or source not in rates or currency not in rates:
+    as_of, rates = _newest_day(at)
+    if as_of is None or source not in rates or currency not in rates:
         raise NoExchangeRate(source, currency)
     rate = round_half_up(rates[currency] / rates[source], PLACES)
     converted = Money(round_half_up(amount.amount * rate, PLACES), currency)
-    return Conversion(converted, rate, _as_of(day))
+    return Conversion(converted, rate, as_of)
 
 
 def newest_rates(*, at: datetime) -> DayRates | None:
     """
     Return the newest day's rates, for people to look at, or None if there are none.
     """
-    day = _newest_day(at)
-    if day is None:
-        return None
-    as_of = _as_of(day)
-    return DayRates(SOURCE, as_of, at - as_of, _rates_of(day))
+    as_of, rates = _newest_day(at)
+    return None if as_of is None else DayRates(SOURCE, as_of, at - as_of, rates)
 
 
-def _newest_day(at: datetime) -> ExchangeBackend | None:
+def _newest_day(at: datetime) -> tuple[datetime | None, dict[str, Decimal]]:
+    """
+    Return the newest day and what one euro was on it, by currency, in one query.
+    """
     days = ExchangeBackend.objects.filter(
         name__startswith=f"{SOURCE} ", name__lte=_name(at)
     )
-    return days.order_by("-name").first()
+    newest = days.order_by("-name").values("name")[:1]
+    rows = Rate.objects.filter(backend=Subquery(newest))
+    found = list(rows.values_list("backend_id", "currency", "value"))
+    if not found:
+        return None, {}
+    rates = {currency: value for _day, currency, value in found}
+    return _as_of(found[0][0]), {BASE: Decimal(1), **rates}
 
 
 def _name(day: datetime) -> str:
     return f"{SOURCE} {day.astimezone(UTC):%Y-%m-%d}"
 
 
-def _as_of(day: ExchangeBackend) -> datetime:
-    written = day.name.removeprefix(f"{SOURCE} ")
+def _as_of(name: str) -> datetime:
+    written = name.removeprefix(f"{SOURCE} ")
     return datetime.fromisoformat(written).replace(tzinfo=UTC)
-
-
-def _rates_of(day: ExchangeBackend) -> dict[str, Decimal]:
-    rows = Rate.objects.filter(backend=day).values_list("currency", "value")
-    return {BASE: Decimal(1), **dict(rows)}
 
 
 def load_rates(*, lines: Iterable[str]) -> int:
@@ -160,8 +161,10 @@ def _store(day: date, rates: dict[str, Decimal]) -> bool:
         name=f"{SOURCE} {day}", defaults={"base_currency": BASE}
     )
     if not is_new:
-        if _rates_of(backend) != {BASE: Decimal(1), **rates}:
-            raise RatesDiffer(f"The rates of {day} are known as {_rates_of(backend)}.")
+        rows = Rate.objects.filter(backend=backend)
+        known = dict(rows.values_list("currency", "value"))
+        if known != rates:
+            raise RatesDiffer(f"The rates of {day} are known as {known}.")
         return False
     Rate.objects.bulk_create(
         Rate(backend=backend, currency=currency, value=value)

@@ -3,7 +3,8 @@ Our ledger against the payment providers' own books.
 
 Every night the providers' movements are fetched and kept as rows. What only the
 provider decides, its fees and what it pays out to the bank, is booked from them; all
-else must be in the ledger already. `billing.provider_checks` asks whether it is.
+else must be in the ledger already. `billing.provider_checks` asks whether it is. What
+the provider calls something else is booked once staff say what it was.
 """
 
 import logging
@@ -13,6 +14,7 @@ from itertools import islice
 
 from django.db import transaction
 from django.db.models import Min, Q, QuerySet, Sum
+from django.utils.translation import gettext as _
 from djmoney.money import Money
 
 from billing import gateways
@@ -124,6 +126,57 @@ def _book(movement_id: int, *, at: datetime) -> None:
     )
     movement.booked_at = at
     movement.save(update_fields=["booked_at"])
+
+
+class AlreadyExplained(Exception):
+    """
+    Somebody has said before what this movement was.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(_("Somebody has explained this movement already."))
+
+
+@retry_conflicts
+@transaction.atomic
+def explain_movement(
+    *,
+    movement_id: int,
+    cause: ProviderMovement.Cause,
+    reason: str,
+    actor_id: int,
+    at: datetime,
+) -> None:
+    """
+    Book what the provider calls something else to the account that staff say.
+
+    :raises AlreadyExplained: if that was done before, or never has to be
+    """
+    others = ProviderMovement.objects.select_for_update()
+    movement = others.filter(
+        pk=movement_id, category=Category.OTHER, explained_at=None
+    ).first()
+    if movement is None:
+        raise AlreadyExplained
+    currency = str(movement.amount.currency)
+    clearing = open_account(Account.Kind.CLEARING, currency, movement.provider)
+    other = (
+        open_account(Account.Kind.CLEARING, currency, BANK)
+        if cause == ProviderMovement.Cause.BANK
+        else open_account(Account.Kind.WRITE_OFFS, currency)
+    )
+    lock_accounts([clearing, other])
+    post(
+        [_entry(clearing, other, movement.amount, Kind.CORRECTION, "amount")],
+        key=f"explained:{movement.provider}:{movement.ref}",
+        at=movement.happened_at,
+        reference=f"movement:{movement.ref}",
+    )
+    movement.cause, movement.explanation = cause, reason
+    movement.explained_by_id, movement.explained_at = actor_id, at
+    movement.save(
+        update_fields=["cause", "explanation", "explained_by", "explained_at"]
+    )
 
 
 def _is_unheard_of(movement: ProviderMovement) -> bool:

@@ -8,6 +8,7 @@ from io import StringIO
 
 import pytest
 from django.core.management import call_command
+from django.db import IntegrityError, transaction
 
 from billing import tasks
 from billing.checks import check_providers
@@ -23,10 +24,15 @@ from billing.models import (
     TopUp,
     Transfer,
 )
-from billing.services.reconciliation import reconcile
+from billing.services.reconciliation import (
+    AlreadyExplained,
+    explain_movement,
+    reconcile,
+)
 from billing.services.refunds import refund_payment
 from tests.billing import provider
 from tests.billing.conftest import NOON, balance_of, usd
+from tests.billing.top_up_steps import page_text
 
 NIGHT = NOON + timedelta(hours=14)
 MONEY = "money at the provider is what was transferred for it"
@@ -246,3 +252,76 @@ def test_task_and_command_compare(payment, broken_books, monkeypatch):
         "The providers' books say the same.",
         "sandbox did not answer.",
     ]
+
+
+@pytest.fixture
+def other(paid):
+    """
+    7.00 that somebody moved by hand at the provider.
+    """
+    at_provider("topup", payment=paid, amount="7.00")
+    reconcile(at=NIGHT)
+    return ProviderMovement.objects.get(category="OTHER")
+
+
+def explain(movement, staff, **changes):
+    told = {"cause": "BANK", "reason": "Moved by hand", "at": NIGHT}
+    explain_movement(movement_id=movement.pk, actor_id=staff.pk, **told | changes)
+
+
+@pytest.mark.parametrize(
+    ("amount", "cause", "at_the_provider", "at_the_bank", "lost"),
+    [
+        ("7.00", "BANK", "-123.96", "7.00", "-2.04"),
+        ("-7.00", "BANK", "-109.96", "-7.00", "-2.04"),
+        ("7.00", "HOUSE", "-123.96", "0", "4.96"),
+        ("-7.00", "HOUSE", "-109.96", "0", "-9.04"),
+    ],
+)
+def test_staff_say_what_something_else_was(
+    other, staff, amount, cause, at_the_provider, at_the_bank, lost
+):
+    ProviderMovement.objects.filter(pk=other.pk).update(amount=amount)
+    explain(other, staff, cause=cause)
+
+    assert seen() == []
+    assert balance_of("CLEARING", "sandbox") == Decimal(at_the_provider)
+    assert balance_of("CLEARING", "bank") == Decimal(at_the_bank)
+    assert balance_of("WRITE_OFFS") == Decimal(lost)
+
+
+def test_movement_is_explained_once_and_only_if_it_is_something_else(other, staff):
+    explain(other, staff)
+    charge = ProviderMovement.objects.get(category="PAYMENT")
+
+    for movement in (other, charge):
+        with pytest.raises(AlreadyExplained):
+            explain(movement, staff, cause="HOUSE")
+
+    assert Transfer.objects.filter(kind="CORRECTION").count() == 1
+    assert balance_of("WRITE_OFFS") == Decimal("-2.04")
+    with pytest.raises(IntegrityError, match="explained_whole"), transaction.atomic():
+        ProviderMovement.objects.filter(pk=charge.pk).update(cause="BANK")
+
+
+def test_staff_explain_on_a_page_beside_the_books(
+    other, staff_client, staff, stranger_client, django_assert_max_num_queries
+):
+    movements = "/staff/books/movements/"
+    assert movements in staff_client.get("/staff/books/").content.decode()
+    url = f"{movements}{other.pk}/"
+    answer = {"cause": "BANK", "reason": "Moved by hand"}
+    assert stranger_client.post(url, answer).status_code == 404
+    assert staff_client.post(url, answer | {"reason": " "}).status_code == 422
+    assert f'href="{url}"' in staff_client.get(movements).content.decode()
+    assert "$7.00" in staff_client.get(url).content.decode()
+    assert Transfer.objects.filter(kind="CORRECTION").count() == 0
+
+    assert staff_client.post(url, answer).headers["Location"] == movements
+
+    assert staff_client.post(url, answer).status_code == 422
+    assert Transfer.objects.filter(kind="CORRECTION").count() == 1
+    with django_assert_max_num_queries(10):
+        page = page_text(staff_client.get(movements))
+    assert f"bank account: Moved by hand {staff.email}" in page
+    assert url not in page

@@ -207,6 +207,8 @@ ACCESS = {
     "billing:sandbox_dispute_won": by_post("sandbox"),
     "billing:sandbox_dispute_lost": by_post("sandbox"),
     "billing:books": for_staff(),
+    "billing:movements": for_staff(),
+    "billing:explain_movement": for_staff("movement")._replace(staff=404),
     "billing:disputes": for_staff(),
     "billing:unfreeze": for_staff("frozen_wallet")._replace(staff=404),
     "billing:payouts": for_staff(),

@@ -120,6 +120,7 @@ def things(renter, make_funded, make_quote):  # noqa: F811
         "invoice": {"code": issue_invoice(top_up_id=paid.pk, at=NOON).code},
         "week": {"currency": "USD", "week": "2026-11-30"},
         # There is none: who may see it has to be looked up before what it is.
+        "movement": {"movement_id": 0},
         "payout": {"payout_id": 1},
         "frozen_wallet": {"wallet_id": 0},
         "sandbox": {"reference": paying.provider_ref.removeprefix("cs_test_")},
