@@ -19,10 +19,14 @@ from config.wsgi import application
 # It walks over what other tests count, and counting takes half its time.
 pytestmark = pytest.mark.no_cover
 
-# How many calls an address gets at random, besides those at every boundary.
-EXAMPLES = 10
-# At a boundary, at random, from the examples; nothing is left behind to go on with.
+# From the examples, at every boundary, at random; nothing is left behind to go on with.
 PHASES = ["examples", "coverage", "fuzzing"]
+# How many calls an address gets at random.
+EXAMPLES = 5
+# Its two dozen parameters are those of the shorter address and of a form: they have two
+# thousand boundaries, so that it is only called at random.
+MANY = "/api/v1/estimate/own"
+MANY_EXAMPLES = 40
 
 
 @pytest.fixture
@@ -43,8 +47,6 @@ def described(client, db):
         client.get("/api/v1/openapi.json").json(), config=SchemathesisConfig(seed=1)
     )
     description.app = application_here
-    description.config.generation.update(max_examples=EXAMPLES, deterministic=True)
-    description.config.phases.update(phases=PHASES)
     signals = [request_started, request_finished]
     for signal in signals:
         signal.disconnect(close_old_connections)
@@ -55,23 +57,53 @@ def described(client, db):
         signal.connect(close_old_connections)
 
 
+def events_of(description, *, phases, examples):
+    description.config.generation.update(max_examples=examples, deterministic=True)
+    description.config.phases.update(phases=phases)
+    yield from from_schema(description).execute()
+
+
 def test_answers_as_described(described):
     answered, faults = Counter(), []
+    asked = [
+        (described.exclude(path=MANY), PHASES, EXAMPLES),
+        (described.include(path=MANY), ["examples", "fuzzing"], MANY_EXAMPLES),
+    ]
 
-    for event in from_schema(described).execute():
-        if isinstance(event, FatalError | NonFatalError):
-            faults.append(event)
-        if isinstance(event, ScenarioFinished):
-            made = event.recorder
-            for case in made.interactions.values():
-                answered[case.response.status_code] += 1
-            faults += [
-                (event.label, check.name, check.failure_info)
-                for checks in made.checks.values()
-                for check in checks
-                if check.failure_info
-            ]
+    for description, phases, examples in asked:
+        for event in events_of(description, phases=phases, examples=examples):
+            if isinstance(event, FatalError | NonFatalError):
+                faults.append(event)
+            if isinstance(event, ScenarioFinished):
+                answered.update(calls_of(event))
+                faults += failures_of(event)
 
     assert faults == []
-    assert {200, 204, 404, 405, 422} <= set(answered)
+    assert {200, 204, 404, 405, 422} <= {status for _path, _mode, status in answered}
+    paths = {path for path, _mode, _status in answered}
+    assert paths == set(described.raw_schema["paths"])
+    # Those without a parameter know no other wrong call than another method.
+    for path in paths:
+        modes = {mode for each, mode, _status in answered if each == path}
+        assert modes == {"positive", "negative"}, path
     assert answered.total() > 500
+
+
+def calls_of(event):
+    recorded = event.recorder
+    for number, made in recorded.interactions.items():
+        case = recorded.cases[number].value
+        yield (
+            case.operation.path,
+            case.meta.generation.mode.value,
+            made.response.status_code,
+        )
+
+
+def failures_of(event):
+    return [
+        (event.label, check.name, check.failure_info)
+        for checks in event.recorder.checks.values()
+        for check in checks
+        if check.failure_info
+    ]
