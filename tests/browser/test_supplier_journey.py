@@ -41,7 +41,7 @@ def fund_a_request(renter: Renter) -> str:
 def pay_out(staff: Staff) -> None:
     staff.page.goto("/staff/payouts/")
     staff.press("Pay out what is due")
-    row = staff.page.locator("tr").filter(has_text="supplier:fjordkraft").last
+    row = staff.page.locator("tr").filter(has_text="Fjordkraft GmbH").last
     row.get_by_role("button", name="It paid").click()
     expect(staff.page.locator("main")).to_contain_text("marked as paid")
 
