@@ -1,6 +1,8 @@
 from typing import Any, ClassVar
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.db import models
+from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
@@ -24,6 +26,7 @@ from billing.models import (
     Wallet,
     WalletEvent,
 )
+from billing.services.parties import OwnAccount, approve_bank_account
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
@@ -186,7 +189,18 @@ class BankAccountAdmin(admin.ModelAdmin):
     Where payouts go: a payout that was made keeps the account of its day.
     """
 
-    list_display = ["party", "currency", "holder", "ending", "bank_code"]
+    list_display = [
+        "party",
+        "currency",
+        "holder",
+        "ending",
+        "bank_code",
+        "entered_by",
+        "approved_by",
+    ]
+    list_select_related = ["entered_by", "approved_by"]
+    readonly_fields = ["entered_by", "approved_by"]
+    actions = ["approve"]
     list_filter = ["currency"]
     search_fields = ["party", "holder"]
     ordering = ["party", "currency"]
@@ -194,6 +208,32 @@ class BankAccountAdmin(admin.ModelAdmin):
     @admin.display(description=_("IBAN or account number"))
     def ending(self, account: BankAccount) -> str:
         return account.masked_number
+
+    def save_model(
+        self, request: HttpRequest, obj: BankAccount, form: ModelForm, change: bool
+    ) -> None:
+        assert request.user.is_authenticated  # The admin lets nobody else in.
+        if not change or form.changed_data:
+            obj.entered_by, obj.approved_by = request.user, None
+            text = _("Payouts wait until a second member of staff approves it.")
+            self.message_user(request, text, messages.WARNING)
+        super().save_model(request, obj, form, change)
+
+    @admin.action(
+        description=_("Approve: the account is the supplier's own"),
+        permissions=["change"],
+    )
+    def approve(
+        self, request: HttpRequest, queryset: models.QuerySet[BankAccount]
+    ) -> None:
+        assert request.user.is_authenticated
+        for account in queryset:
+            try:
+                approve_bank_account(account_id=account.pk, actor_id=request.user.pk)
+            except OwnAccount as refusal:
+                self.message_user(request, str(refusal), messages.ERROR)
+            else:
+                self.log_change(request, account, "Approved")
 
 
 @admin.register(Payout)

@@ -8,7 +8,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.models import NOT_PROVIDED, CharField, IntegerField
 
 # What was there before the first release has no old code beside it.
-BEFORE_RELEASE = {"billing": 11, "catalog": 13, "marketplace": 6, "workspaces": 8}
+BEFORE_RELEASE = {"billing": 13, "catalog": 13, "marketplace": 6, "workspaces": 8}
 TAKES_AWAY = (
     migrations.RemoveField,
     migrations.RenameField,

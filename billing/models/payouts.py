@@ -2,19 +2,32 @@
 Money that leaves for the suppliers' banks.
 """
 
-from typing import ClassVar, Self
+from typing import Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from billing.models.ledger import Account, ledger_money
 
 
+class BankAccountQuerySet(models.QuerySet["BankAccount"]):
+    def trusted(self) -> Self:
+        """
+        Keep those that the party wrote itself, or two members of staff vouch for.
+        """
+        return self.filter(Q(entered_by=None) | Q(approved_by__isnull=False))
+
+
+BankAccountManager = models.Manager.from_queryset(BankAccountQuerySet)
+
+
 class BankAccount(models.Model):
     """
     Where a party's payouts of one currency go.
+
+    What staff enter waits until somebody else of staff approves it.
     """
 
     party = models.CharField(
@@ -29,7 +42,27 @@ class BankAccount(models.Model):
     number = models.CharField(_("IBAN or account number"), max_length=34)
     bank_code = models.CharField(_("BIC or sort code"), max_length=11, blank=True)
 
-    objects: ClassVar["models.Manager[BankAccount]"] = models.Manager()
+    entered_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="+",
+        verbose_name=_("entered by"),
+        help_text=_("Empty: by the party itself."),
+    )
+    approved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="+",
+        verbose_name=_("approved by"),
+    )
+
+    objects = BankAccountManager()
 
     class Meta:
         verbose_name = _("bank account")
@@ -38,10 +71,20 @@ class BankAccount(models.Model):
             models.UniqueConstraint(
                 fields=["party", "currency"], name="bankaccount_unique_party_currency"
             ),
+            models.CheckConstraint(
+                condition=Q(approved_by__isnull=True)
+                | Q(entered_by__isnull=True)
+                | ~Q(approved_by=F("entered_by")),
+                name="bankaccount_four_eyes",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.party} {self.currency}"
+
+    @property
+    def is_trusted(self) -> bool:
+        return self.entered_by_id is None or self.approved_by_id is not None
 
     @property
     def masked_number(self) -> str:
