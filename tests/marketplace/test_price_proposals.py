@@ -96,3 +96,13 @@ def test_nothing_is_decided_by_what_is_not_chosen(staff_client, author, propose,
 
     assert staff_client.post(PAGE, data).status_code == 422
     assert PriceProposal.objects.waiting().exists()
+
+
+def test_the_admin_looks_all_of_them_up_and_changes_none(staff_client, author, propose):
+    proposal = propose(author)
+    table = "/admin/catalog/priceproposal/"
+
+    assert "A new contract" in words(staff_client.get(table))
+    assert staff_client.get(f"{table}add/").status_code == 403
+    answer = staff_client.post(f"{table}{proposal.pk}/change/", {"reason": "Mine"})
+    assert answer.status_code == 403

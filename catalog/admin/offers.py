@@ -1,93 +1,24 @@
-from collections.abc import Mapping
+"""
+Offers and their prices: a new version is typed, the old ones are only shown.
+"""
+
 from datetime import UTC
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db import models
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
-from django.utils.translation import get_language, gettext, ngettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from djmoney.money import Money
 
 import clock
 import formats
 from catalog import services
+from catalog.admin.base import OFFER_NAMES, OfOffer, ReadOnly, Versions, language
 from catalog.forms.offers import OfferForm
-from catalog.models import (
-    BaseModel,
-    GpuModel,
-    Image,
-    Listing,
-    Offer,
-    OfferPrice,
-    Region,
-    StoragePlan,
-    Supplier,
-    Workload,
-    WorkloadGpu,
-    WorkloadText,
-)
-
-OFFER_NAMES = ["offer__gpu", "offer__supplier", "offer__region"]
-
-
-def _language() -> str:
-    return get_language() or "en"
-
-
-class ReadOnly:
-    """
-    Shows rows and lets nobody add, change or delete one.
-    """
-
-    def has_add_permission(self, *args: Any) -> bool:
-        return False
-
-    def has_change_permission(self, *args: Any) -> bool:
-        return False
-
-    def has_delete_permission(self, *args: Any) -> bool:
-        return False
-
-
-class OfOffer:
-    """
-    Names the offer that a row belongs to.
-    """
-
-    @admin.display(description=_("GPU"), ordering="offer__gpu__label")
-    def gpu(self, row: OfferPrice | Listing) -> str:
-        return row.offer.gpu.label
-
-    @admin.display(description=_("supplier"), ordering="offer__supplier__name")
-    def supplier(self, row: OfferPrice | Listing) -> str:
-        return row.offer.supplier.name
-
-    @admin.display(description=_("region"), ordering="offer__region__name")
-    def region(self, row: OfferPrice | Listing) -> str:
-        return str(row.offer.region)
-
-
-class WithLinks:
-    """
-    Takes a link without a scheme for https.
-    """
-
-    formfield_overrides: Mapping[type[models.Field], Mapping[str, Any]] = {
-        models.URLField: {"assume_scheme": "https"}
-    }
-
-
-class Versions(ReadOnly):
-    """
-    Shows price versions.
-    """
-
-    @admin.display(description=_("price per GPU-hour"), ordering="hourly_price")
-    def rate(self, price: OfferPrice) -> str:
-        return formats.rate(price.hourly_price, _language())
+from catalog.models import Listing, Offer, OfferPrice, PriceProposal
 
 
 class OfferPriceInline(Versions, admin.TabularInline):
@@ -203,8 +134,8 @@ class OfferAdmin(admin.ModelAdmin):
     @admin.display(description=_("free nodes"), ordering="free_nodes")
     def free_of_nodes(self, offer: Offer) -> str:
         return gettext("%(free)s of %(nodes)s") % {
-            "free": formats.number(offer.free_nodes, _language()),
-            "nodes": formats.number(offer.nodes, _language()),
+            "free": formats.number(offer.free_nodes, language()),
+            "nodes": formats.number(offer.nodes, language()),
         }
 
     @admin.display(description=_("price/h"), ordering="hourly_amount")
@@ -212,13 +143,13 @@ class OfferAdmin(admin.ModelAdmin):
         if offer.price_id is None:
             return None
         price = Money(offer.hourly_amount, offer.hourly_currency)
-        return formats.rate(price, _language())
+        return formats.rate(price, language())
 
     @admin.display(description=_("confirmed"), ordering="price_as_of")
     def price_state(self, offer: Any) -> str | None:
         if offer.price_id is None:
             return None
-        day = formats.day(offer.price_as_of, _language(), UTC)
+        day = formats.day(offer.price_as_of, language(), UTC)
         if offer.is_stale:
             return format_html("<strong>{}: {}</strong>", gettext("stale"), day)
         return day
@@ -305,6 +236,31 @@ class OfferPriceAdmin(Versions, OfOffer, admin.ModelAdmin):
     ordering = ["-valid_from", "-pk"]
 
 
+@admin.register(PriceProposal)
+class PriceProposalAdmin(Versions, OfOffer, admin.ModelAdmin):
+    """
+    Looks up what was proposed and decided, on the staff's own page.
+    """
+
+    list_display = [
+        "gpu",
+        "supplier",
+        "region",
+        "rate",
+        "proposed_at",
+        "proposed_by",
+        "reason",
+        "decided_at",
+        "decided_by",
+        "version",
+        "decision_reason",
+    ]
+    list_filter = ["offer__supplier", "proposed_at"]
+    list_select_related = [*OFFER_NAMES, "proposed_by", "decided_by", "version"]
+    search_fields = ["offer__gpu__label", "offer__supplier__name", "reason"]
+    ordering = ["-pk"]
+
+
 @admin.register(Listing)
 class ListingAdmin(ReadOnly, OfOffer, admin.ModelAdmin):
     """
@@ -316,89 +272,3 @@ class ListingAdmin(ReadOnly, OfOffer, admin.ModelAdmin):
     list_select_related = OFFER_NAMES
     search_fields = ["offer__gpu__label", "offer__supplier__name"]
     ordering = ["offer__supplier__name", "offer__gpu__label", "pk"]
-
-
-@admin.register(GpuModel)
-class GpuModelAdmin(WithLinks, admin.ModelAdmin):
-    list_display = [
-        "label",
-        "name",
-        "architecture",
-        "memory_gb",
-        "memory_type",
-        "has_inline_ecc",
-        "bandwidth_gbs",
-        "form_factor",
-    ]
-    list_filter = ["vendor", "architecture", "form_factor"]
-    search_fields = ["label", "name", "slug"]
-    prepopulated_fields = {"slug": ["name"]}
-    ordering = ["vendor", "label"]
-
-
-@admin.register(BaseModel)
-class BaseModelAdmin(WithLinks, admin.ModelAdmin):
-    list_display = ["name", "hf_id", "family", "total_params_b", "is_listed"]
-    list_filter = ["is_listed", "family"]
-    search_fields = ["name", "hf_id"]
-    ordering = ["family", "total_params_b"]
-
-
-@admin.register(Region)
-class RegionAdmin(admin.ModelAdmin):
-    list_display = ["name", "city", "country", "slug"]
-    search_fields = ["name", "city"]
-    ordering = ["name"]
-
-
-@admin.register(Supplier)
-class SupplierAdmin(admin.ModelAdmin):
-    list_display = ["name", "slug", "is_verified", "is_demo"]
-    list_filter = ["is_verified", "is_demo"]
-    search_fields = ["name", "slug"]
-    ordering = ["name"]
-
-
-@admin.register(StoragePlan)
-class StoragePlanAdmin(admin.ModelAdmin):
-    list_display = ["name", "price", "is_persistent", "kept_days_after", "is_listed"]
-    ordering = ["position"]
-
-    @admin.display(description=_("price per GB-month"), ordering="monthly_price")
-    def price(self, plan: StoragePlan) -> str:
-        return formats.rate(plan.monthly_price, _language())
-
-
-@admin.register(Image)
-class ImageAdmin(WithLinks, admin.ModelAdmin):
-    list_display = ["name", "reference", "methods", "is_listed"]
-    search_fields = ["name", "reference"]
-    ordering = ["position"]
-
-
-class WorkloadGpuInline(admin.TabularInline):
-    model = WorkloadGpu
-    ordering = ["position"]
-    autocomplete_fields = ["gpu"]
-    extra = 0
-
-
-@admin.register(Workload)
-class WorkloadAdmin(admin.ModelAdmin):
-    list_display = ["slug", "table", "is_published", "position"]
-    inlines = [WorkloadGpuInline]
-    autocomplete_fields = ["example_gpu", "example_supplier"]
-    ordering = ["position"]
-
-
-@admin.register(WorkloadText)
-class WorkloadTextAdmin(ReadOnly, admin.ModelAdmin):
-    """
-    Shows the versions; they are written on the staff's own pages.
-    """
-
-    list_display = ["title", "workload", "language", "number", "is_published", "note"]
-    list_filter = ["is_published", "language", "workload"]
-    list_select_related = ["workload"]
-    search_fields = ["title", "blocks__title", "blocks__body"]
-    ordering = ["workload__position", "language", "-number"]
