@@ -5,7 +5,7 @@ Written from the design and not from the code, so that both can only agree by be
 right. Amounts are whole cents, times are whole seconds since the epoch.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -75,8 +75,14 @@ class Hold:
 
 @dataclass
 class Wallet:
+    """
+    `disputes` are those since it was frozen that were not won, lost ones included.
+    """
+
+    currency: str
     available: int = 0
     disputes: int = 0
+    undecided: int = 0
     is_frozen: bool = False
 
 
@@ -114,12 +120,14 @@ class Party:
 @dataclass
 class Books:
     """
-    Everybody's money; `fees` is what the house earned.
+    Everybody's money; `fees` is what the house earned, by currency, and `losses` what
+    it wrote off. `parties` are kept by name and currency.
     """
 
     holds: list = field(default_factory=list)
     parties: defaultdict = field(default_factory=lambda: defaultdict(Party))
-    fees: int = 0
+    fees: Counter = field(default_factory=Counter)
+    losses: Counter = field(default_factory=Counter)
 
     def held(self, wallet):
         return sum(hold.remaining for hold in self.holds if hold.wallet is wallet)
@@ -128,6 +136,17 @@ class Books:
         if wallet.is_frozen or wallet.available < cents:
             raise Refused
         wallet.available -= cents
+
+    def let_go(self, wallet, *, writes_off):
+        """
+        Let staff decide that a wallet spends again, once the banks have decided.
+        """
+        debt = max(-wallet.available, 0)
+        if wallet.undecided or (debt and not writes_off):
+            raise Refused
+        wallet.available += debt
+        self.losses[wallet.currency] += debt
+        wallet.disputes, wallet.is_frozen = 0, False
 
     def place(self, wallet, cents):
         self.spend(wallet, cents)
@@ -176,12 +195,13 @@ class Books:
             meter.end += seconds
 
     def bill(self, hold, meter, until, *, closes):
+        currency = hold.wallet.currency
         before = meter.cost(meter.billed_until)
         while meter.billed_until < until:
             slot_end = min(until, meter.billed_until - meter.billed_until % HOUR + HOUR)
             supplier, fees = meter.bill(slot_end)
-            self.parties[meter.payee].earn(supplier, slot_end)
-            self.fees += fees
+            self.parties[meter.payee, currency].earn(supplier, slot_end)
+            self.fees[currency] += fees
         hold.captured += meter.cost(meter.billed_until) - before
         meter.stopped = closes
 

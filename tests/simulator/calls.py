@@ -7,11 +7,15 @@ from contextlib import contextmanager
 from django.db import connection, transaction
 
 from billing import services as billing
+from billing.services.freezes import DebtLeft, DisputeOpen
 from billing.services.refunds import RefundRefused
+from catalog import services as catalog
 from tests.simulator.books import Refused
 from workspaces import services as workspaces
 
 REFUSALS = (
+    DebtLeft,
+    DisputeOpen,
     RefundRefused,
     billing.HoldEnded,
     billing.HoldInUse,
@@ -19,6 +23,7 @@ REFUSALS = (
     billing.InsufficientFunds,
     billing.MeterEnded,
     billing.WalletFrozen,
+    catalog.PriceRefused,
     workspaces.CannotExtend,
     workspaces.CannotQuote,
     workspaces.IllegalMove,

@@ -10,7 +10,7 @@ from django.db import connection
 from billing.checks import QUESTIONS
 from billing.payment_checks import PAYMENT_QUESTIONS
 from tests.simulator.requests import ON_A_NODE
-from tests.simulator.units import in_cents, moment
+from tests.simulator.units import CURRENCIES, in_cents, moment
 
 # As check_books asks them, all at once.
 BOOKS = " UNION ALL ".join(
@@ -23,15 +23,25 @@ WALLETS = """
     JOIN billing_account AS available ON available.id = available_id
     JOIN billing_account AS held ON held.id = held_id
 """
-PARTIES = "SELECT party, balance FROM billing_account WHERE kind IN ('PAYABLE', 'FEES')"
+PARTIES = """
+    SELECT party, currency, balance FROM billing_account
+    WHERE kind IN ('PAYABLE', 'FEES')
+"""
+LOSSES = """
+    SELECT currency, sum(amount) FROM billing_transfer
+    WHERE kind = 'WRITE_OFF' GROUP BY currency
+"""
 HOLDS = "SELECT id, amount, captured, released, status = 'OPEN' FROM billing_hold"
 METERS = """
     SELECT id, ends_at, billed_until, stopped_at IS NOT NULL FROM billing_meter
 """
 OFFERS = """
-    SELECT offer.id, nodes, free_nodes, is_listed
-    FROM catalog_offer AS offer JOIN catalog_listing ON offer_id = offer.id
+    SELECT offer.id, nodes, free_nodes, is_listed, valid_from, hourly_price
+    FROM catalog_offer AS offer JOIN catalog_gpumodel AS gpu ON gpu.id = gpu_id
+    JOIN catalog_offerprice ON offer_id = offer.id
+    WHERE gpu.slug LIKE 'gpu-%'
 """
+DRAFTS = "SELECT id, user_id, name, saved_at FROM workspaces_draft"
 WORKSPACES = """
     SELECT id, state, offer_id, hourly_amount, limit_price, seconds_left, funded_at,
         kept_until, compute_meter_id, storage_meter_id
@@ -63,6 +73,7 @@ class Comparing:
         self.compare_workspaces()
         self.compare_events()
         self.compare_matches()
+        self.compare_drafts()
         assert self.errors == []
 
     def compare_wallets(self):
@@ -75,11 +86,14 @@ class Comparing:
             assert seen[wallet.pk] == (purse.available, held, purse.is_frozen)
 
     def compare_parties(self):
-        seen = {party: in_cents(balance) for party, balance in read(PARTIES)}
-        assert seen.pop("", 0) == self.books.fees
+        seen = {(*party,): in_cents(balance) for *party, balance in read(PARTIES)}
+        for currency in CURRENCIES:
+            assert seen.pop(("", currency), 0) == self.books.fees[currency]
         # A party's account may be opened before it earns anything.
         expected = {party: self.books.parties[party].owed for party in seen}
         assert seen == expected
+        losses = {currency: in_cents(amount) for currency, amount in read(LOSSES)}
+        assert losses == +self.books.losses
 
     def compare_rentals(self):
         for rental in self.rentals:
@@ -102,12 +116,25 @@ class Comparing:
 
     def compare_offers(self):
         """
-        No node is let twice or lost: what is free is what nobody is on.
+        No node is let twice or lost: what is free is what nobody is on. No price that
+        was set is changed, whenever it holds.
         """
-        assert sorted(read(OFFERS)) == sorted(
-            (offer.id, offer.nodes, offer.free, offer.is_listed)
+        seen = [(*row, ask * 1_000_000) for *row, ask in read(OFFERS)]
+        assert sorted(seen) == sorted(
+            (
+                offer.id,
+                offer.nodes,
+                offer.free,
+                offer.is_listed,
+                moment(price.since),
+                price.ask,
+            )
             for offer in self.market.offers
+            for price in offer.prices
         )
+
+    def compare_drafts(self):
+        assert {pk: tuple(row) for pk, *row in read(DRAFTS)} == self.drafts
 
     def compare_workspaces(self):
         rows = {pk: row for pk, *row in read(WORKSPACES)}

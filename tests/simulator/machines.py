@@ -5,6 +5,7 @@ What beat wakes up is lost, doubled and killed, in any order; the provider's eve
 come late, twice and out of order, and whoever acts on them may die.
 """
 
+import hashlib
 import json
 
 from billing.failpoints import armed
@@ -16,6 +17,15 @@ from marketplace import services as marketplace
 from tests.simulator.calls import Killed
 from tests.simulator.units import DAY, HOUR, in_cents, moment
 from workspaces import services as workspaces
+
+# Machines that do not exist: half an hour, more or less, and every other fails.
+SIMULATED = {
+    "SIMULATED_PROVISIONING_SECONDS": 600,
+    "SIMULATED_PROVISIONING_SPREAD_SECONDS": 3000,
+    "SIMULATED_FAILURE_PERCENT": 30,
+    "SIMULATED_LATE_PERCENT": 20,
+}
+BAD_LUCK_PERCENT = 50
 
 
 class Machines:
@@ -76,10 +86,36 @@ class Machines:
         for request in self.market.in_states("MATCHED", "PROVISIONING"):
             if request.state == "MATCHED":
                 request.provision(self.at)
+            if request.offer.is_simulated:
+                self.simulate(request)
             elif self.at >= request.provisioning_at + HOUR:
                 request.put_back(self.at)
         self.shorten()
         return fate
+
+    def simulate(self, request):
+        """
+        Let the machine take its time, and then be ready or not, as the settings say.
+        """
+        takes = SIMULATED["SIMULATED_PROVISIONING_SECONDS"]
+        spread = SIMULATED["SIMULATED_PROVISIONING_SPREAD_SECONDS"]
+        takes += self.draw_for(request, "delay") % (spread + 1)
+        if self.at < request.provisioning_at + takes:
+            return
+        luck = self.draw_for(request, "luck") % 100
+        if luck < SIMULATED["SIMULATED_FAILURE_PERCENT"]:
+            request.fail(self.at)
+        elif luck < BAD_LUCK_PERCENT:
+            request.put_back(self.at)
+        else:
+            request.ready(self.at)
+
+    def draw_for(self, request, what):
+        """
+        Draw what follows from the seed, the request and its offer alone.
+        """
+        told = f"{self.seed}:{request.id}:{request.offer.id}:{what}"
+        return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8], "big")
 
     def end_due(self):
         at = moment(self.at)

@@ -2,7 +2,7 @@
 Who should get which node: the rule of the order book, the slow and obvious way.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
 
 from tests.simulator.books import HOUR, half_up
@@ -11,10 +11,21 @@ DAY = 24 * HOUR
 STALE_AFTER = 30 * DAY
 
 
+@dataclass
+class Price:
+    """
+    What is asked from a moment on, in millionths of the offer's currency.
+    """
+
+    since: int
+    ask: int
+    confirmed_at: int
+
+
 @dataclass(eq=False, kw_only=True)
 class Offer:
     """
-    A supplier's equal nodes; `ask` is in millionths of its currency.
+    A supplier's equal nodes. Those that staff listed start by themselves.
     """
 
     id: int
@@ -23,15 +34,33 @@ class Offer:
     gpus: int
     region: str
     nodes: int
-    ask: int
+    ask: InitVar[int]
     currency: str
     listed_at: int
-    confirmed_at: int
+    is_simulated: bool = False
     until: int | None = None
     is_paused: bool = False
     is_removed: bool = False
     # The requests that are on its nodes: more than it has, if it has fewer since.
     taken: set = field(default_factory=set)
+    prices: list = field(default_factory=list)
+
+    def __post_init__(self, ask):
+        self.prices = [Price(self.listed_at, ask, self.listed_at)]
+
+    def price_at(self, at):
+        started = [price for price in self.prices if price.since <= at]
+        return max(started, key=lambda price: price.since)
+
+    def set_ask(self, ask, at):
+        """
+        Ask something else from now on, or confirm what is asked already.
+        """
+        now = self.price_at(at)
+        if ask == now.ask:
+            now.confirmed_at = at
+        else:
+            self.prices.append(Price(at, ask, at))
 
     @property
     def is_listed(self):
@@ -49,18 +78,19 @@ class Offer:
             self.nodes -= 1
 
     def is_live(self, at):
-        is_true = self.confirmed_at >= at - STALE_AFTER
+        is_true = self.price_at(at).confirmed_at >= at - STALE_AFTER
         lasts = self.until is None or self.until > at
         return self.is_listed and is_true and lasts and self.free > 0
 
-    def exact(self, terms):
+    def exact(self, terms, at):
         """
-        Return the ask in millionths of a dollar, unrounded, at the frozen rate.
+        Return the ask in millionths of the wallet's currency, unrounded, at the frozen
+        rate.
         """
-        return Fraction(self.ask) * (terms.euro if self.currency == "EUR" else 1)
+        return Fraction(self.price_at(at).ask) * terms.rates[self.currency]
 
-    def price(self, terms):
-        return half_up(self.exact(terms))
+    def price(self, terms, at):
+        return half_up(self.exact(terms, at))
 
     def suits(self, terms, hours, at):
         lasts = self.until is None or self.until >= at + hours * HOUR
@@ -86,7 +116,7 @@ class Market:
         Return the lowest ask that a request could take now, or None.
         """
         hours = -(-terms.seconds // HOUR)
-        asks = [o.price(terms) for o in self.offers if o.suits(terms, hours, at)]
+        asks = [o.price(terms, at) for o in self.offers if o.suits(terms, hours, at)]
         return min(asks, default=None)
 
     def choices(self, request, at):
@@ -96,12 +126,12 @@ class Market:
             for offer in self.offers
             if offer.suits(request.terms, hours, at)
             and offer not in request.avoids
-            and offer.price(request.terms) <= request.limit
+            and offer.price(request.terms, at) <= request.limit
         ]
 
     def waiting(self, at):
         """
-        Return who is in the book, in turn: the highest limit, then who funded first.
+        Return who is in the book, in turn: the highest limit in dollars, then who funded first.
         """
         requests = [
             request
@@ -113,7 +143,7 @@ class Market:
             requests,
             key=lambda request: (
                 request.terms.gpu,
-                -request.limit,
+                -request.limit / request.terms.rates["USD"],
                 request.funded_at,
             ),
         )
@@ -128,7 +158,9 @@ class Market:
             choices = self.choices(request, at)
             if choices:
                 terms = request.terms
-                offer = min(choices, key=lambda o: (o.exact(terms), o.listed_at, o.id))
-                request.match(offer, offer.price(terms), at)
-                self.matches.append((request, offer, offer.ask))
+                offer = min(
+                    choices, key=lambda o: (o.exact(terms, at), o.listed_at, o.id)
+                )
+                request.match(offer, offer.price(terms, at), at)
+                self.matches.append((request, offer, offer.price_at(at).ask))
         assert not any(self.choices(who, at) for who in self.waiting(at))

@@ -6,9 +6,9 @@ from djmoney.money import Money
 
 from billing.gateways import sandbox
 from billing.models import Payout, SandboxPayment, TopUp
-from billing.services import disputes, payouts, refunds, top_ups
+from billing.services import disputes, freezes, payouts, refunds, top_ups
 from tests.simulator.books import Refused
-from tests.simulator.units import DAY, in_cents, moment, usd
+from tests.simulator.units import DAY, in_cents, moment, money
 
 AMOUNTS = ["5.00", "31.17", "100.00"]
 WAYS = ["pay", "pay", "pay", "decline", "later", "fail later"]
@@ -16,8 +16,8 @@ WAYS = ["pay", "pay", "pay", "decline", "later", "fail later"]
 
 class People:
     def top_up(self, customer=None, amount=None, way=None):
-        wallet, _ = customer or self.random.choice(self.customers)
-        net = Money(amount or self.random.choice(AMOUNTS), "USD")
+        wallet, _ = customer or self.random.choice(self.buyers)
+        net = Money(amount or self.random.choice(AMOUNTS), wallet.currency)
         try:
             quote = top_ups.start_top_up(
                 user_id=wallet.user_id,
@@ -61,7 +61,7 @@ class People:
             self.attempt(
                 refunds.refund_payment,
                 top_up_id=top_up.pk,
-                net=usd(net),
+                net=money(net, purse.currency),
                 key=key,
                 at=moment(self.at),
             )
@@ -76,6 +76,7 @@ class People:
         if not purse.disputes:
             purse.is_frozen = True
         purse.disputes += 1
+        purse.undecided += 1
         purse.available -= in_cents(top_up.net)
         # Whoever is frozen tries to spend what is left.
         self.fund(next(c for c in self.customers if c[1] is purse), hours=1)
@@ -90,21 +91,41 @@ class People:
         reference = row.top_up.payment_id.removeprefix("pi_")
         at = moment(self.at)
         self.report(sandbox.decide_dispute(reference=reference, is_won=is_won, at=at))
+        purse = self.purse_of(row.top_up)
+        purse.undecided -= 1
         if is_won:
-            purse = self.purse_of(row.top_up)
             purse.disputes -= 1
             purse.available += in_cents(row.net)
             if not purse.disputes and purse.available >= 0:
                 purse.is_frozen = False
         return is_won
 
+    def let_go(self):
+        frozen = [c for c in self.customers if c[1].is_frozen]
+        if not frozen:
+            return None
+        wallet, purse = self.random.choice(frozen)
+        writes_off = self.random.random() < 0.5
+        with self.refused_alike(
+            lambda: self.books.let_go(purse, writes_off=writes_off)
+        ):
+            self.attempt(
+                freezes.let_go,
+                wallet_id=wallet.pk,
+                actor_id=self.stage.staff.pk,
+                reason="They paid by bank transfer.",
+                writes_off=writes_off,
+                at=moment(self.at),
+            )
+        return f"{wallet.pk}{' writing off' if writes_off else ''}"
+
     def pay_suppliers(self):
         week = payouts.week_of(moment(self.at))
         fate = self.wake(lambda: payouts.run_payouts(at=moment(self.at)))
-        for name, party in self.books.parties.items():
-            is_done = self.weeks_paid.get(name) == week
+        for account, party in self.books.parties.items():
+            is_done = self.weeks_paid.get(account) == week
             if not is_done and party.pay_out(self.at, 7 * DAY):
-                self.weeks_paid[name] = week
+                self.weeks_paid[account] = week
         return f"{week} {fate}"
 
     def return_payout(self):
@@ -118,14 +139,15 @@ class People:
             reason="The account is closed.",
             at=moment(self.at),
         )
-        name = row.account.party
-        self.books.parties[name].paid_out -= in_cents(row.amount)
-        if self.weeks_paid.get(name) == row.week_date:
-            del self.weeks_paid[name]
+        account = row.account.party, row.account.currency
+        self.books.parties[account].paid_out -= in_cents(row.amount)
+        if self.weeks_paid.get(account) == row.week_date:
+            del self.weeks_paid[account]
         return row.pk
 
     def paid_top_up(self, **conditions):
-        rows = TopUp.objects.filter(status="PAID").order_by("pk")
+        wallets = [wallet.pk for wallet, _ in self.buyers]
+        rows = TopUp.objects.filter(status="PAID", wallet__in=wallets).order_by("pk")
         if "refunded" in conditions:
             rows = rows.filter(refunded_net=0, disputes=None).exclude(charge_id="")
         if not rows:

@@ -3,11 +3,14 @@ Play seeds, one after the other, from the same stage.
 """
 
 import logging
+import random
 from contextlib import contextmanager
+from unittest import mock
 
 from django.db import transaction
 from django.test import override_settings
 
+from tests.simulator.machines import SIMULATED
 from tests.simulator.world import World
 
 STEPS = 28
@@ -41,18 +44,21 @@ def collecting(errors):
             logger.removeHandler(handler)
 
 
-def play(seed, stage, steps=STEPS):
+def play(seed, stage, steps=STEPS, often=()):
     """
-    Play one seed and leave nothing of it behind.
+    Play one seed and leave nothing of it behind; some deeds may be done `often`.
 
     :raises AssertionError: if the services and the model disagree, with every step
     """
-    world = World(seed, stage)
+    world = World(seed, stage, often)
     # No atomic block: a tick is one itself, and refuses to be part of another.
     before = transaction.savepoint()
     try:
-        # Suppliers start the machines by hand, within the hour.
-        with override_settings(PROVISIONER="manual"), collecting(world.errors):
+        # What suppliers list at a desk, they start by hand; the rest starts by itself.
+        machines = {"PROVISIONER": "simulated", "SIMULATED_SEED": seed, **SIMULATED}
+        # Ids, too, follow from the seed alone, and what is drawn by them.
+        ids = mock.patch("os.urandom", random.Random(seed).randbytes)
+        with override_settings(**machines), collecting(world.errors), ids:
             for _ in range(steps):
                 world.step()
             world.close()
@@ -66,9 +72,9 @@ def play(seed, stage, steps=STEPS):
     return world
 
 
-def is_clean(seed, stage):
+def is_clean(seed, stage, often=()):
     try:
-        play(seed, stage)
+        play(seed, stage, often=often)
     except AssertionError:
         return False
     return True

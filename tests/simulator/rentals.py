@@ -11,7 +11,7 @@ from djmoney.money import Money
 from billing import services
 from tests.billing.conftest import SUPPLIER
 from tests.simulator import books
-from tests.simulator.units import HOUR, moment, usd
+from tests.simulator.units import HOUR, moment, money
 
 MONTH_OF_STORAGE = 730 * HOUR
 FEE_RATE = Decimal("0.125")
@@ -33,7 +33,7 @@ class Rental:
 
 class Rentals:
     def fund(self, customer=None, hours=None):
-        wallet, purse = customer or self.random.choice(self.customers)
+        wallet, purse = customer or self.random.choice(self.buyers)
         hours = hours or self.random.choice([1, 3, 8, 24, 60, 500])
         rate = Decimal(self.random.randint(1, 9_999)) / 10_000
         gb = self.random.choice([0, 50, 200])
@@ -48,7 +48,7 @@ class Rentals:
             hold = self.attempt(
                 services.place_hold,
                 user_id=wallet.user_id,
-                amount=usd(in_all),
+                amount=money(in_all, purse.currency),
                 reference=reference,
                 key=reference,
                 at=moment(self.at),
@@ -81,7 +81,7 @@ class Rentals:
                 services.start_meter,
                 hold_id=rental.id,
                 name=f"part {index}",
-                rate=Money(rate, "USD"),
+                rate=Money(rate, rental.hold.wallet.currency),
                 units=Decimal(units),
                 period_seconds=period,
                 payee=SUPPLIER,
@@ -130,7 +130,7 @@ class Rentals:
             self.attempt(
                 services.release_hold,
                 hold_id=rental.id,
-                amount=usd(some),
+                amount=money(some, rental.hold.wallet.currency),
                 key=key,
                 at=moment(self.at),
             )

@@ -15,12 +15,15 @@ from workspaces import services
 from workspaces.models import Workspace
 
 LIMITS = [700_000, *ASKS, 1_000_000, 1_200_000, 1_300_000, 1_300_000]
-STORAGE_PACE = Fraction(9, 730 * HOUR)
+STORAGE_PRICE = 90_000
+# From millionths a month of 730 hours to cents a second.
+A_MONTH = 10_000 * 730 * HOUR
 QUOTE_LASTS = 15 * 60
 
 
 class Renters:
-    def draw_terms_of_request(self):
+    def draw_terms_of_request(self, currency):
+        rates = self.stage.rates_on(self.at, currency)
         gb = self.random.choice([0, 50, 200])
         gpu = self.random.choice(self.stage.gpus[:1] * 2 + self.stage.gpus)
         return Terms(
@@ -31,8 +34,10 @@ class Renters:
             ),
             seconds=self.random.choice([1, 2, 8, 8, 24, 60]) * HOUR,
             limit=self.random.choice(LIMITS),
-            euro=self.stage.euro_on(self.at),
-            storage=STORAGE_PACE * gb,
+            currency=currency,
+            rates=rates,
+            gb=gb,
+            storage=Fraction(half_up(STORAGE_PRICE * rates["USD"]) * gb, A_MONTH),
             kept=self.random.choice([0, 1, 7]) * DAY,
             deadline=self.random.choice(
                 [None, None, None, self.at + HOUR, self.at + 2 * DAY]
@@ -50,8 +55,8 @@ class Renters:
         terms.limit = best
 
     def ask(self, customer=None):
-        wallet, purse = customer or self.random.choice(self.customers)
-        terms = self.draw_terms_of_request()
+        wallet, purse = customer or self.random.choice(self.buyers)
+        terms = self.draw_terms_of_request(purse.currency)
         is_best = self.random.random() < 0.35
         user = self.stage.users[wallet.user_id]
         self.quoted_at = self.at
@@ -104,7 +109,8 @@ class Renters:
             regions=sorted(terms.regions),
             hours=terms.seconds // HOUR,
             wanted_limit=limit,
-            storage_gb=int(terms.storage / STORAGE_PACE),
+            currency=terms.currency,
+            storage_gb=terms.gb,
             kept_days=terms.kept // DAY,
             start_deadline=None if terms.deadline is None else moment(terms.deadline),
             is_start_retried=terms.is_retried,
@@ -131,8 +137,9 @@ class Renters:
         request = self.one_of("STOPPED")
         if request is None:
             return None
-        new = self.draw_terms_of_request()
-        terms = replace(new, storage=request.terms.storage, deadline=None)
+        old = request.terms
+        new = self.draw_terms_of_request(old.currency)
+        terms = replace(new, storage=old.storage, gb=old.gb, deadline=None)
         terms.is_retried = request.terms.is_retried
         is_best = self.random.random() < 0.35
         self.quoted_at = self.at
@@ -208,6 +215,26 @@ class Renters:
         with self.refused_alike(lambda: request.delete(self.at)):
             self.once(services.delete_data, **self.mine(request))
         return request.id
+
+    def put_aside(self):
+        """
+        Save a request that is not finished, anew or over an earlier one.
+
+        Whoever names a draft of somebody else gets one of their own.
+        """
+        wallet, _ = self.random.choice(self.customers)
+        gpu = self.random.choice(self.stage.gpus)
+        draft_id = self.random.choice([None, *self.drafts])
+        is_own = draft_id is not None and self.drafts[draft_id][0] == wallet.user_id
+        draft = services.save_draft(
+            user=self.stage.users[wallet.user_id],
+            typed={"gpu": [gpu.slug], "hours": [str(len(self.drafts))]},
+            at=moment(self.at),
+            draft_id=draft_id,
+        )
+        assert is_own == (draft.pk == draft_id)
+        self.drafts[draft.pk] = wallet.user_id, gpu.name, moment(self.at)
+        return f"{draft.pk} {gpu.name}"
 
     def one_of(self, *states):
         """

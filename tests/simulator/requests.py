@@ -2,7 +2,7 @@
 What should become of a request: its states, its node and its money, in memory.
 
 Written from the design, like the books that it moves money in. Prices are whole
-millionths of a dollar for a GPU and hour.
+millionths of the currency of the wallet that pays, for a GPU and hour.
 """
 
 from dataclasses import dataclass, field
@@ -29,6 +29,8 @@ LEGAL = {
 class Terms:
     """
     What is asked for, and the most it may cost; `storage` is in cents a second.
+
+    `rates` say what one unit of each currency is in that of the wallet that pays.
     """
 
     gpu: int
@@ -36,7 +38,9 @@ class Terms:
     regions: frozenset
     seconds: int
     limit: int
-    euro: Fraction
+    currency: str
+    rates: dict
+    gb: int
     storage: Fraction
     kept: int
     deadline: int | None = None
@@ -228,12 +232,15 @@ class Request:
         self.halt("STOPPED" if self.terms.kept else "ENDED", at)
 
     def halt(self, to, at):
+        now = at
         if self.state == "RUNNING":
             at = min(at, self.compute.end)
         self.leave()
         self.stopped_at, self.seconds_left, self.hold.is_auto = at, 0, False
         if to == "ENDED":
-            self.stop_meters(at)
+            self.stop_compute(at)
+            # The data were there until somebody gave them up.
+            self.stop_meters(now)
             self.books.release(self.hold)
         else:
             self.kept_until = at + self.terms.kept

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 
 from django.contrib.auth import get_user_model
 from django.db import connection
@@ -23,20 +24,29 @@ from tests.billing.conftest import SUPPLIER, make_wallet
 from tests.catalog.conftest import make_gpu
 from tests.catalog_copy import put_catalog
 from tests.simulator import market
-from tests.simulator.units import DAY, moment
+from tests.simulator.books import half_up
+from tests.simulator.units import CURRENCIES, DAY, moment
 from tests.workspaces.conftest import wanted_on
 from workspaces.services import WantedWorkspace
 
 START = int(datetime(2026, 10, 20, 7, tzinfo=UTC).timestamp())
-# Dollars for a euro, from which day on.
-EUROS = [("2026-10-19", "1.25"), ("2026-10-22", "1.3"), ("2026-10-25", "1.2345")]
+# Dollars and pounds for a euro, from which day on.
+RATES = [
+    ("2026-10-19", "1.25", "0.8"),
+    ("2026-10-22", "1.3", "0.85"),
+    ("2026-10-25", "1.2345", "0.8123"),
+]
 SUPPLIERS = {"supplier:plain": "plain", "supplier:fancy": "fancy"}
+# Its nodes were listed by staff, not at a desk: nobody starts them by hand.
+HOUSE = {"supplier:house": "house"}
+FIRST_ID = 10_000
 # payee, GPU, GPUs, region, nodes, ask, currency
 OFFERED = [
     ("supplier:plain", 0, 1, "north", 2, 1_000_000, "USD"),
     ("supplier:fancy", 0, 1, "south", 1, 800_000, "EUR"),
     ("supplier:plain", 0, 2, "north", 1, 900_000, "USD"),
     ("supplier:fancy", 1, 1, "south", 1, 950_000, "USD"),
+    ("supplier:house", 0, 1, "south", 1, 990_000, "USD"),
 ]
 
 
@@ -56,9 +66,17 @@ class Stage:
     def gpu(self, pk):
         return next(gpu for gpu in self.gpus if gpu.pk == pk)
 
-    def euro_on(self, at):
+    def rates_on(self, at, currency):
+        """
+        Return what one unit of each currency is in this one, to six decimals.
+        """
         day = f"{moment(at):%Y-%m-%d}"
-        return Fraction([rate for since, rate in EUROS if since <= day][-1])
+        usd, gbp = [rates for since, *rates in RATES if since <= day][-1]
+        for_a_euro = {"USD": Fraction(usd), "EUR": Fraction(1), "GBP": Fraction(gbp)}
+        return {
+            other: Fraction(half_up(for_a_euro[currency] / rate * 10**6), 10**6)
+            for other, rate in for_a_euro.items()
+        }
 
     def fresh_offers(self):
         """
@@ -73,11 +91,17 @@ def set_stage():
         cursor.execute("SET LOCAL jit = off")
     put_catalog(at=moment(START - 10 * DAY))
     head = "CURRENCY,CURRENCY_DENOM,TIME_PERIOD,OBS_VALUE"
-    load_rates(lines=[head, *(f"USD,EUR,{day},{rate}" for day, rate in EUROS)])
-    wallets = [_customer(0, "DE"), _customer(1, "US")]
-    for party in (SUPPLIER, *SUPPLIERS):
+    dollars = [f"USD,EUR,{day},{usd}" for day, usd, _ in RATES]
+    pounds = [f"GBP,EUR,{day},{gbp}" for day, _, gbp in RATES]
+    load_rates(lines=[head, *dollars, *pounds])
+    wallets = [
+        _customer(number, country, currency)
+        for number, country in enumerate(["DE", "US"])
+        for currency in CURRENCIES[:: 1 + number]
+    ]
+    for party, currency in product((SUPPLIER, *SUPPLIERS, *HOUSE), CURRENCIES):
         BankAccount.objects.create(
-            party=party, currency="USD", holder="EverXCloud", number="DE75"
+            party=party, currency=currency, holder="EverXCloud", number="DE75"
         )
     people = get_user_model().objects
     gpus = [_gpu(number) for number in range(2)]
@@ -88,30 +112,33 @@ def set_stage():
         staff=people.create(email="staff@example.com", is_staff=True),
         gpus=gpus,
         regions={slug: _region(slug).pk for slug in ("north", "south")},
-        suppliers={payee: _supplier(slug).pk for payee, slug in SUPPLIERS.items()},
+        suppliers={
+            payee: _supplier(slug).pk for payee, slug in (SUPPLIERS | HOUSE).items()
+        },
         wanted=wanted_on(
             gpus[0], regions=["north"], hours=1, storage_gb=0, kept_days=0
         ),
         offers=[],
     )
-    stage.offers = [_offer(stage, *terms) for terms in OFFERED]
+    for terms in OFFERED:
+        stage.offers.append(_offer(stage, *terms))
     return stage
 
 
-def _customer(number, country):
-    wallet = make_wallet(f"renter{number}@example.com")
+def _customer(number, country, currency):
+    wallet = make_wallet(f"renter{number}@example.com", currency)
     save_profile(user_id=wallet.user_id, country=country)
     return Wallet.objects.select_related("user").get(pk=wallet.pk)
 
 
 def _top_up(wallet):
     """
-    Pay 200.00 into the wallet.
+    Pay 200.00 of its currency into the wallet.
     """
     at = moment(START)
     quote = start_top_up(
         user_id=wallet.user_id,
-        net=Money(200, "USD"),
+        net=Money(200, wallet.currency),
         email="renter@example.com",
         language="en",
         at=at,
@@ -156,6 +183,8 @@ def _offer(stage, payee, gpu, gpus, region, nodes, ask, currency):
     """
     at = moment(START)
     row = Offer.objects.create(
+        # What a simulated machine does is drawn by the id of its offer, too.
+        id=FIRST_ID + len(stage.offers),
         supplier_id=stage.suppliers[payee],
         gpu=stage.gpus[gpu],
         region_id=stage.regions[region],
@@ -165,6 +194,8 @@ def _offer(stage, payee, gpu, gpus, region, nodes, ask, currency):
         listed_at=at,
     )
     _price(row, ask, currency, at)
+    if payee not in HOUSE:
+        _list(row, currency)
     return {
         "id": row.pk,
         "payee": payee,
@@ -175,11 +206,11 @@ def _offer(stage, payee, gpu, gpus, region, nodes, ask, currency):
         "ask": ask,
         "currency": currency,
         "listed_at": START,
-        "confirmed_at": START,
+        "is_simulated": payee in HOUSE,
     }
 
 
-def _price(offer, ask, currency, at):
+def _list(offer, currency):
     Listing.objects.create(
         offer=offer,
         cpu_cores=16,
@@ -188,6 +219,9 @@ def _price(offer, ask, currency, at):
         network_gbps=10,
         currency=currency,
     )
+
+
+def _price(offer, ask, currency, at):
     OfferPrice.objects.create(
         offer=offer,
         hourly_price=Money(Decimal(ask) / 1_000_000, currency),

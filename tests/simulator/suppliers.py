@@ -8,7 +8,8 @@ from djmoney.money import Money
 
 from catalog import services as catalog
 from marketplace import services as marketplace
-from tests.simulator.market import Offer
+from tests.simulator.market import Offer, Price
+from tests.simulator.stage import SUPPLIERS
 from tests.simulator.units import DAY, moment
 from workspaces import services as workspaces
 from workspaces.models.events import INTERRUPTIONS
@@ -29,26 +30,41 @@ class Suppliers:
             disk_gb=1000,
             network_gbps=Decimal(10),
             cuda_version="12.8",
-            ask=Money(Decimal(offer.ask) / 1_000_000, offer.currency),
+            ask=self.ask_of(offer),
             floor=None,
             available_until=None if offer.until is None else moment(offer.until),
+        )
+
+    def ask_of(self, offer):
+        ask = offer.price_at(self.at).ask
+        return Money(Decimal(ask) / 1_000_000, offer.currency)
+
+    def one_at_a_desk(self):
+        """
+        Draw an offer that its supplier looks after, listed or not.
+        """
+        return self.random.choice(
+            [offer for offer in self.market.offers if not offer.is_simulated]
         )
 
     def draw_terms(self, offer):
         """
         Change what an offer of the model says: its ask, its nodes, until when.
         """
-        if self.random.random() < 0.5:
-            offer.ask = self.random.choice(ASKS)
+        is_other = self.random.random() < 0.5
+        ask = offer.price_at(self.at).ask
+        offer.set_ask(self.random.choice(ASKS) if is_other else ask, self.at)
+        self.draw_nodes(offer)
+
+    def draw_nodes(self, offer):
         if self.random.random() < 0.5:
             offer.nodes = self.random.choice([1, 1, 2, 3])
         if self.random.random() < 0.3:
             days = self.random.choice([None, 1, 5])
             offer.until = days and self.at + days * DAY
-        offer.confirmed_at = self.at
 
     def change_offer(self):
-        offer = self.random.choice(self.market.offers)
+        offer = self.one_at_a_desk()
         if offer.is_removed:
             return None
         self.draw_terms(offer)
@@ -59,10 +75,31 @@ class Suppliers:
             actor=None,
             at=moment(self.at),
         )
-        return f"{offer.id}: {offer.nodes} nodes at {offer.ask} until {offer.until}"
+        return f"{offer.id}: {offer.nodes} nodes at {self.ask_of(offer)}"
+
+    def schedule_price(self):
+        """
+        Let staff set a price that holds later, whatever is asked until then.
+        """
+        offer = self.random.choice(self.market.offers)
+        price = Price(
+            since=self.at + self.random.randint(1, 2 * DAY),
+            ask=self.random.choice(ASKS),
+            confirmed_at=self.at,
+        )
+        self.once(
+            catalog.set_price,
+            offer_id=offer.id,
+            hourly_price=Money(Decimal(price.ask) / 1_000_000, offer.currency),
+            valid_from=moment(price.since),
+            actor=self.stage.staff,
+            at=moment(self.at),
+        )
+        offer.prices.append(price)
+        return f"{offer.id}: {price.ask} from {moment(price.since)}"
 
     def take_off_or_put_on(self):
-        offer = self.random.choice(self.market.offers)
+        offer = self.one_at_a_desk()
         at = moment(self.at)
         if offer.is_removed:
             return self.list_again(offer)
@@ -95,7 +132,7 @@ class Suppliers:
         List nodes of a kind that nobody lists yet.
         """
         kinds = {(o.payee, o.gpu, o.gpus, o.region) for o in self.market.offers}
-        payee = self.random.choice([*self.stage.suppliers])
+        payee = self.random.choice([*SUPPLIERS])
         gpu = self.random.choice(self.stage.gpus)
         gpus, region = (
             self.random.choice([1, 2]),
@@ -110,13 +147,12 @@ class Suppliers:
             gpus=gpus,
             region=region,
             nodes=1,
-            ask=1_000_000,
+            ask=self.random.choice(ASKS),
             currency="USD",
             listed_at=self.at,
-            confirmed_at=self.at,
         )
         self.market.offers.append(offer)
-        self.draw_terms(offer)
+        self.draw_nodes(offer)
         row = catalog.list_nodes(
             supplier_id=self.stage.suppliers[payee],
             wanted=self.nodes_of(offer),
@@ -124,13 +160,17 @@ class Suppliers:
             at=moment(self.at),
         )
         offer.id = row.pk
-        return f"{offer.id}: {offer.nodes} nodes at {offer.ask}"
+        return f"{offer.id}: {offer.nodes} nodes at {self.ask_of(offer)}"
 
     def answer_starts(self):
         """
         Suppliers confirm what starts on their nodes, or say that it does not, or sleep.
         """
-        starting = self.market.in_states("MATCHED", "PROVISIONING")
+        starting = [
+            request
+            for request in self.market.in_states("MATCHED", "PROVISIONING")
+            if not request.offer.is_simulated
+        ]
         if not starting:
             return None
         answers = [self.answer_start(request) for request in starting]

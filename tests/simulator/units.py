@@ -8,6 +8,7 @@ from decimal import Decimal
 from djmoney.money import Money
 
 HOUR, DAY = 3600, 24 * 3600
+CURRENCIES = ["USD", "EUR", "GBP"]
 
 
 def moment(seconds):
@@ -21,5 +22,5 @@ def in_cents(amount):
     return int(getattr(amount, "amount", amount) * 100)
 
 
-def usd(amount_in_cents):
-    return Money(Decimal(amount_in_cents) / 100, "USD")
+def money(amount_in_cents, currency):
+    return Money(Decimal(amount_in_cents) / 100, currency)

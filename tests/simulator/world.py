@@ -36,6 +36,7 @@ MONEY = {
     "refund": 1,
     "dispute": 1,
     "decide": 1,
+    "let_go": 1,
     "pay_suppliers": 1,
     "return_payout": 0.3,
 }
@@ -69,11 +70,15 @@ MARKET = {
     "deliver": 0.5,
     "dispute": 0.4,
     "decide": 0.7,
+    "let_go": 0.7,
+    "schedule_price": 1.5,
+    "put_aside": 0.5,
     "pay_suppliers": 0.7,
     "return_payout": 0.3,
 }
 # What a seed may leave out, or do more often.
 FACTORS = [0, 1, 1, 3]
+OFTEN = 10
 # So many ask before anything else happens, for nodes that do not suffice.
 WAIT_FOR_THE_OPENING = 5
 ALWAYS = {
@@ -95,16 +100,23 @@ def plays_market(seed):
 
 
 class World(Calls, People, Rentals, Renters, Suppliers, Machines, Comparing):
-    def __init__(self, seed, stage):
-        self.seed = seed
+    def __init__(self, seed, stage, often=()):
+        self.seed, self.often = seed, often
         self.random = random.Random(seed)
         self.stage = stage
         self.at = START
         self.books = Books()
         self.market = Market(offers=stage.fresh_offers())
-        self.customers = [(wallet, Wallet(200_00)) for wallet in stage.wallets]
+        self.customers = [
+            (wallet, Wallet(wallet.currency, available=200_00))
+            for wallet in stage.wallets
+        ]
+        # So few that they stand in each other's way.
+        self.buyers = self.random.sample(self.customers, 2)
         self.top_ups = {top_up.pk: True for top_up in stage.top_ups}
         self.rentals = []
+        # Whose they are, what they are called, and when they were saved.
+        self.drafts = {}
         self.weeks_paid = {}
         self.number = 0
         self.log, self.errors = [], []
@@ -112,13 +124,14 @@ class World(Calls, People, Rentals, Renters, Suppliers, Machines, Comparing):
 
     def draw_weights(self):
         """
-        Let each seed do some things often and leave others out.
+        Let each seed do some things often and leave others out, unless it is told.
         """
         deeds = MARKET if plays_market(self.seed) else MONEY | RENTALS
-        return {
+        weights = {
             name: weight * (1 if name in ALWAYS else self.random.choice(FACTORS))
             for name, weight in deeds.items()
         }
+        return weights | {name: OFTEN for name in self.often if name in deeds}
 
     def step(self):
         self.at += self.random.randint(1, 120)
