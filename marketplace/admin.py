@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from billing import services as billing
+from catalog.admin.base import ReadOnly
 from marketplace.models import (
     Company,
     CompanyEvent,
@@ -21,21 +22,6 @@ from marketplace.models import (
 from marketplace.suppliers.companies import party_of
 
 logger = logging.getLogger(__name__)
-
-
-class ReadOnly:
-    """
-    Shows what services alone write.
-    """
-
-    def has_add_permission(self, *args: Any) -> bool:
-        return False
-
-    def has_change_permission(self, *args: Any) -> bool:
-        return False
-
-    def has_delete_permission(self, *args: Any) -> bool:
-        return False
 
 
 @admin.register(User)
