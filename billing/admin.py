@@ -229,11 +229,16 @@ class BankAccountAdmin(admin.ModelAdmin):
         assert request.user.is_authenticated
         for account in queryset:
             try:
-                approve_bank_account(account_id=account.pk, actor_id=request.user.pk)
+                is_new = approve_bank_account(
+                    account_id=account.pk, actor_id=request.user.pk
+                )
             except OwnAccount as refusal:
                 self.message_user(request, str(refusal), messages.ERROR)
-            else:
+                continue
+            if is_new:
                 self.log_change(request, account, "Approved")
+            text = _("Payouts of %(account)s go there.") % {"account": account}
+            self.message_user(request, text, messages.SUCCESS)
 
 
 @admin.register(Payout)

@@ -149,19 +149,20 @@ def set_bank_account(
 
 
 @transaction.atomic
-def approve_bank_account(*, account_id: int, actor_id: int) -> None:
+def approve_bank_account(*, account_id: int, actor_id: int) -> bool:
     """
-    Let payouts go where another member of staff said; again changes nothing.
+    Let payouts go where another member of staff said; False if they do already.
 
     :raises OwnAccount: if the actor entered it
     """
     account = BankAccount.objects.select_for_update(no_key=True).get(pk=account_id)
     if account.is_trusted:
-        return
+        return False
     if account.entered_by_id == actor_id:
         raise OwnAccount
     account.approved_by_id = actor_id
     account.save(update_fields=["approved_by"])
+    return True
 
 
 def _accounts(party: str, at: datetime) -> "QuerySet[Any]":
