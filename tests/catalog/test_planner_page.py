@@ -59,7 +59,7 @@ def test_shows_the_cheapest_fitting_gpu_first_with_its_costs(catalog, client):
     assert "Frankfurt" in rows[0][0]
 
 
-def test_says_what_storage_costs_and_prices_the_size_asked_for(catalog, client):
+def test_r8_r18_says_what_storage_costs_and_prices_the_size_asked_for(catalog, client):
     text = text_of(client.get("/planner/"))
 
     assert "Each cost includes 200 GB of storage" in text, "R8"
