@@ -3,9 +3,8 @@ What a supplier would earn of what waits by adding one more node.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ from djmoney.money import Money
 
 from catalog.models import GpuModel, Region
 from catalog.names import region_name
-from marketplace.book import asks_of
+from marketplace.matching import Ask
 from marketplace.suppliers.desk import MONTH_HOURS, share_of
 from money import round_half_up
 from workspaces.queueing import BOOK_CURRENCY
@@ -67,8 +66,28 @@ class NodeChance:
         return Money(round_half_up(net.amount * node_hours), net.currency)
 
 
+class Names(NamedTuple):
+    """
+    GPUs by their number and regions by their slug, as they are called on a page.
+    """
+
+    gpus: dict[int, str]
+    regions: dict[str, str]
+
+
+def read_names() -> Names:
+    return Names(
+        gpus=dict(GpuModel.objects.values_list("pk", "label")),
+        regions={region.slug: region_name(region) for region in Region.objects.all()},
+    )
+
+
 def chances_of(
-    rows: Sequence[Waiting], at: datetime, *, fewest_renters: int = 1
+    rows: Sequence[Waiting],
+    asks: Iterable[Ask],
+    names: Names,
+    *,
+    fewest_renters: int = 1,
 ) -> list[NodeChance]:
     """
     Return, for each place where more waits than is free, what a node there would earn.
@@ -80,11 +99,9 @@ def chances_of(
         for region in row.regions:
             places[row.gpu_id, region, row.gpus].append(row)
     free: dict[tuple[int, str, int], int] = defaultdict(int)
-    for offered in asks_of(gpu_ids={gpu_id for gpu_id, *_rest in places}, at=at):
+    for offered in asks:
         place = (offered.gpu_id, offered.region, offered.gpus_per_node)
         free[place] += offered.free_nodes * offered.gpus_per_node
-    gpus = dict(GpuModel.objects.values_list("pk", "label"))
-    regions = {region.slug: region_name(region) for region in Region.objects.all()}
     chances = []
     for (gpu_id, region, size), there in places.items():
         unmet = [row for row in there if not row.is_met]
@@ -95,8 +112,8 @@ def chances_of(
         chances.append(
             NodeChance(
                 gpu_id=gpu_id,
-                gpu=gpus[gpu_id],
-                region=regions.get(region, region),
+                gpu=names.gpus[gpu_id],
+                region=names.regions.get(region, region),
                 region_slug=region,
                 gpus=size,
                 waiting_gpus=sum(row.gpus for row in there),

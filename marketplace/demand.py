@@ -10,7 +10,7 @@ A request is counted in each of its regions, so regions are merged by the sets o
 that are accepted: otherwise what two regions differ by could be one renter's request.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -22,11 +22,10 @@ from django.utils.translation import gettext as _
 from djmoney.money import Money
 
 import formats
-from catalog.models import BaseModel, GpuModel, Method, Region
-from catalog.names import region_name
+from catalog.models import BaseModel, Method
 from marketplace.book import asks_of, bids_of, rank_of
-from marketplace.chances import NodeChance, Waiting, chances_of
-from marketplace.matching import Bid, match_book
+from marketplace.chances import Names, NodeChance, Waiting, chances_of, read_names
+from marketplace.matching import Ask, Bid, match_book
 from money import round_half_up
 from workspaces.models import Workspace
 from workspaces.queueing import BOOK_CURRENCY
@@ -106,7 +105,9 @@ def board_of(*, at: datetime, is_public: bool) -> Board:
     """
     Return the demand of now; `is_public` leaves nobody to be found in it.
     """
-    rows = _waiting(at)
+    names = read_names()
+    asks = asks_of(gpu_ids=names.gpus, at=at)
+    rows = _waiting(names.gpus, asks, at)
     total = Group(key="all", label=gettext_lazy("All that waits"))
     for row in rows:
         total.add(row)
@@ -114,23 +115,23 @@ def board_of(*, at: datetime, is_public: bool) -> Board:
         nothing = Group(key="all", label=total.label)
         return Board(total=nothing, cuts=[], chances=[], is_hidden=True)
     if not is_public:
-        cuts = [*_cuts(rows), _by_week(rows, at)]
-        return Board(total=total, cuts=cuts, chances=chances_of(rows, at))
-    cuts = [*_cuts(_without_rare_regions(rows)), _by_week(rows, at)]
+        cuts = [*_cuts(rows, names), _by_week(rows, at)]
+        return Board(total=total, cuts=cuts, chances=chances_of(rows, asks, names))
+    cuts = [*_cuts(_without_rare_regions(rows), names), _by_week(rows, at)]
     return Board(
         total=total,
         cuts=[cut._replace(groups=merged(cut.groups)) for cut in cuts],
-        chances=chances_of(rows, at, fewest_renters=FEWEST_RENTERS),
+        chances=chances_of(rows, asks, names, fewest_renters=FEWEST_RENTERS),
     )
 
 
-def _waiting(at: datetime) -> list[Waiting]:
+def _waiting(
+    gpu_ids: Collection[int], asks: Sequence[Ask], at: datetime
+) -> list[Waiting]:
     """
     Return all that is funded and waits; whether it finds a node now, the rule says.
     """
-    gpu_ids = list(GpuModel.objects.values_list("pk", flat=True))
     bids = bids_of(gpu_ids=gpu_ids, at=at, before_opening=True)
-    asks = asks_of(gpu_ids=gpu_ids, at=at)
     met = {pairing.bid.key for pairing in match_book(bids=bids, asks=asks, at=at)}
     asked: Any = Workspace.objects.waiting().values_list(
         "pk", "user_id", "method", "base_model_id", "sequence_length"
@@ -177,14 +178,9 @@ def _without_rare_regions(rows: Sequence[Waiting]) -> list[Waiting]:
     ]
 
 
-def _region_names() -> dict[str, str]:
-    names = {region.slug: region_name(region) for region in Region.objects.all()}
-    return {**names, OTHERS: _("Others")}
-
-
-def _cuts(rows: Sequence[Waiting]) -> list[Cut]:
-    gpus = dict(GpuModel.objects.values_list("pk", "label"))
-    regions = _region_names()
+def _cuts(rows: Sequence[Waiting], names: Names) -> list[Cut]:
+    gpus = names.gpus
+    regions = {**names.regions, OTHERS: _("Others")}
     sizes: dict[int, Decimal] = dict(
         BaseModel.objects.values_list("pk", "total_params_b")
     )
