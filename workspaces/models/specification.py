@@ -178,9 +178,10 @@ class Specification(models.Model):
 
     def terms(self) -> dict[str, Any]:
         """
-        Return the values of all columns of a specification, by name.
+        Return the values of all columns of a specification, without reading what they
+        refer to.
         """
-        names = {field.name for field in Specification._meta.get_fields()}
+        names = [field.attname for field in Specification._meta.concrete_fields]
         return {name: getattr(self, name) for name in names}
 
     @property
