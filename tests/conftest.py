@@ -16,7 +16,10 @@ from pytest_django import Settings
 from billing.gateways.sandbox import SandboxGateway
 from marketplace import services
 from marketplace.models import User
-from tests import ledger_flush  # noqa: F401 - a transactional test empties all tables
+from tests import (
+    ledger_flush,  # noqa: F401 - a transactional test empties all tables
+    money_lookups,  # noqa: F401 - no query compares with a Money
+)
 from tests.billing import provider
 
 SIGNED_UP_AT = datetime(2026, 11, 30, 12, tzinfo=UTC)

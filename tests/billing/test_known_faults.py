@@ -27,6 +27,7 @@ from billing.services import (
 )
 from billing.services.auto_top_ups import run_due
 from money import quantize, to_minor
+from tests import money_lookups
 from tests.billing import provider
 from tests.billing.conftest import (
     HOUR,
@@ -207,9 +208,10 @@ def test_m74_rollback_leaves_neither_money_nor_mail(wallet):
     assert TopUp.objects.get().status == "PENDING"
 
 
-def test_m76_chained_filter_keeps_the_currency(wallet):
+def test_m76_chained_filter_keeps_the_currency(wallet, monkeypatch):
     """
-    A lookup sees the number of a Money only, so the currency is always asked beside it.
+    A lookup sees the number of a Money only, so the currency is always asked beside it:
+    no query of the project gets past `tests.money_lookups` with a Money.
     """
     euros = make_wallet(currency="EUR")
     pay(wallet, "10.00", key="dollars")
@@ -219,6 +221,9 @@ def test_m76_chained_filter_keeps_the_currency(wallet):
 
     assert rich.filter(currency="USD").get() == wallet.available
     assert rich.count() == 2
+    monkeypatch.setattr(money_lookups, "is_asked_by_a_test", lambda: False)
+    with pytest.raises(TypeError, match="number and the currency"):
+        rich.filter(balance__gte=usd(5))
 
 
 def test_m78_arithmetic_keeps_the_places_of_a_rate(run_meter):
