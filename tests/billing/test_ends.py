@@ -68,6 +68,24 @@ def tight(wallet, pay_in, run_meter):
     return hold
 
 
+def test_what_is_reserved_does_not_pay_for_longer(tight, wallet):
+    """
+    Of 12.00 two are reserved, so that the eleventh hour costs another 1.00.
+    """
+    extend_hold(hold_id=tight.id, amount=usd(2), key="to go on", at=NOON)
+
+    hold = extend_running(
+        hold_id=tight.id,
+        by=timedelta(hours=1),
+        key="longer",
+        at=NOON,
+        reserved=usd(2),
+    )
+
+    assert hold.amount == usd(13)
+    assert free(wallet) == Decimal(2)
+
+
 def ends_of(hold):
     meters = Meter.objects.filter(hold_id=hold.id).order_by("pk")
     return [meter.ends_at for meter in meters]

@@ -81,6 +81,7 @@ def test_a_statement_begins_and_ends_with_balances_that_add_up(earned):
         ("CAPTURE", usd(5), usd(85)),
         ("PAYOUT", usd(-80), usd(5)),
     ]
+    assert [line.label for line in found.lines] == ["Charge", "Payout"]
 
 
 def test_another_party_has_nothing_of_it(earned):

@@ -6,6 +6,7 @@ from django.db import IntegrityError, transaction
 
 from billing.ledger import Entry, lock_accounts, open_account, post
 from billing.models import Account, BankAccount, Payout, Transfer
+from billing.services import payouts
 from billing.services.payouts import (
     PayoutReturned,
     bank_file_rows,
@@ -119,6 +120,22 @@ def test_m66_runs_at_once_pay_once(earned):
 
     assert sorted(len(run) for run in runs) == [0, 0, 0, 1]
     assert Payout.objects.get().amount == usd(80)
+
+
+def test_account_that_staff_change_at_this_moment_gets_nothing(
+    earned, staff, monkeypatch
+):
+    def change_meanwhile(*, at):
+        found = earnings(at=at)
+        BankAccount.objects.update(entered_by=staff)
+        return found
+
+    monkeypatch.setattr(payouts, "earnings", change_meanwhile)
+
+    assert run_payouts(at=MONDAY) == []
+
+    assert not Payout.objects.exists()
+    assert due() == (80, 0, 80)
 
 
 def test_without_a_bank_account_nothing_leaves(db):
