@@ -203,6 +203,7 @@ ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
 ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True
 ACCOUNT_SIGNUP_FORM_HONEYPOT_FIELD = "website"
 ACCOUNT_FORMS = {
+    "login": "marketplace.account_forms.LogInForm",
     "signup": "marketplace.forms.SignupForm",
     "add_email": "marketplace.account_forms.NewAddressForm",
 }
@@ -248,8 +249,7 @@ SELLER_NAME, SELLER_ADDRESS, SELLER_COUNTRY, SELLER_VAT_ID = (
 )
 # The EU's register of VAT numbers; without it, numbers count as not checked.
 VIES_URL = environment.text(
-    "VIES_URL",
-    "" if DEMO else "https://ec.europa.eu/taxation_customs/vies/rest-api",
+    "VIES_URL", "" if DEMO else "https://ec.europa.eu/taxation_customs/vies/rest-api"
 )
 EXCHANGE_BACKEND = "djmoney.contrib.exchange.backends.base.SimpleExchangeBackend"
 EXCHANGE_RATES_URL = environment.text(
@@ -335,9 +335,7 @@ POST_OFFICE = {
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("es", _("Spanish")), ("id", _("Indonesian"))]
 LOCALE_PATHS = [BASE_DIR / "locale"]
-USE_I18N = True
 USE_THOUSAND_SEPARATOR = False
-USE_TZ = True
 TIME_ZONE = "UTC"
 
 # Files and security -----------------------------------------------------------

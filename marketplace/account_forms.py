@@ -4,9 +4,15 @@ allauth's forms with labels in our words, where its own are missing or untransla
 
 from typing import Any
 
-from allauth.account.forms import AddEmailForm
+from allauth.account.forms import AddEmailForm, LoginForm
 from allauth.mfa.webauthn.forms import AddWebAuthnForm, EditWebAuthnForm
 from django.utils.translation import gettext_lazy as _
+
+
+class LogInForm(LoginForm):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["remember"].label = _("Stay logged in in this browser")
 
 
 class NewAddressForm(AddEmailForm):

@@ -143,3 +143,10 @@ def confirmed(person) -> Client:
         reverse("account_reauthenticate"), {"password": "a long and private sentence"}
     )
     return client
+
+
+def test_log_in_speaks_in_our_words(client, db):
+    page = client.get("/account/login/").content.decode()
+
+    assert "Stay logged in in this browser" in page
+    assert "Remember Me" not in page
