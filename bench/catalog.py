@@ -8,6 +8,7 @@ is printed with them, and so is the processor time of the page without PostgreSQ
 """
 
 import argparse
+import gc
 import os
 import statistics
 import sys
@@ -78,6 +79,9 @@ def main() -> None:
         from bench import crowd  # noqa: PLC0415
 
         crowd.build(options.offers)
+        # As config.wsgi does it for the web's processes.
+        gc.collect()
+        gc.freeze()
         load = os.getloadavg()[0]
         say(f"{options.offers} offers, {options.runs} runs, load {load:.1f}")
         for name, path in {**PAGES, **FILES}.items():

@@ -1,3 +1,4 @@
+import gc
 import os
 from importlib import import_module
 
@@ -11,3 +12,7 @@ os.environ.setdefault("STATEMENT_TIMEOUT_SECONDS", "10")
 application = get_wsgi_application()
 # Or the first visitor of each process waits while Django imports all views.
 import_module(settings.ROOT_URLCONF)
+# What is loaded stays: the collector, which would walk over all of it during requests,
+# leaves it alone, and processes that are forked from this one share it.
+gc.collect()
+gc.freeze()
