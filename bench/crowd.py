@@ -112,7 +112,8 @@ def price_all() -> tuple[int, float, float]:
     assert not plan.refused, plan.refused[0]
     actor = get_user_model().objects.create_user("staff@example.com")
     done = set_prices(lines=read_lines(lines), actor=actor, at=at)
-    assert len(done.written) == len(rows)
+    # Those far from the median wait until somebody approves them.
+    assert done.count_to_save == len(rows)
     return len(rows), planned - start, time.perf_counter() - planned
 
 
