@@ -17,6 +17,9 @@ from marketplace.suppliers.desk import MONTH_HOURS, share_of
 from money import round_half_up
 from workspaces.queueing import BOOK_CURRENCY
 
+# A GPU, a region and the number of GPUs of a node.
+Place = tuple[int, str, int]
+
 
 class Waiting(NamedTuple):
     """
@@ -94,14 +97,11 @@ def chances_of(
 
     Left out is what fewer than `fewest_renters` different renters would pay.
     """
-    places: dict[tuple[int, str, int], list[Waiting]] = defaultdict(list)
+    places: dict[Place, list[Waiting]] = defaultdict(list)
     for row in rows:
         for region in row.regions:
             places[row.gpu_id, region, row.gpus].append(row)
-    free: dict[tuple[int, str, int], int] = defaultdict(int)
-    for offered in asks:
-        place = (offered.gpu_id, offered.region, offered.gpus_per_node)
-        free[place] += offered.free_nodes * offered.gpus_per_node
+    free = _free_gpus(asks)
     chances = []
     for (gpu_id, region, size), there in places.items():
         unmet = [row for row in there if not row.is_met]
@@ -123,6 +123,14 @@ def chances_of(
             )
         )
     return sorted(chances, key=lambda row: (-row.earns.amount, row.gpu, row.region))
+
+
+def _free_gpus(asks: Iterable[Ask]) -> dict[Place, int]:
+    free: dict[Place, int] = defaultdict(int)
+    for ask in asks:
+        place = (ask.gpu_id, ask.region, ask.gpus_per_node)
+        free[place] += ask.free_nodes * ask.gpus_per_node
+    return free
 
 
 def _best_ask(

@@ -21,7 +21,6 @@ from catalog.node_files import written_nodes
 from marketplace.demo_supplier import company_data
 from marketplace.models import StartNotice, SupplierMember
 from marketplace.suppliers import companies, people
-from marketplace.suppliers.desk import share_of
 from marketplace.suppliers.starts import send_start_notices
 from tests.conftest import logged_in
 from tests.marketplace.supplier_fixtures import name_bank, nodes, typed_nodes
@@ -78,26 +77,6 @@ def running(matched, owner_client):
     start(owner_client, matched)
     matched.refresh_from_db()
     return matched
-
-
-# --- what an ask brings
-
-
-@pytest.mark.parametrize(
-    ("ask", "gpus", "net", "month"),
-    [
-        ("1.00", 1, "0.90", "657.00"),
-        # 0.035 of 0.35 is rounded half up to 0.04.
-        ("0.35", 1, "0.31", "226.30"),
-        ("2.95", 8, "21.24", "15505.20"),
-    ],
-    ids=["R59 one dollar", "R59 rounded with each hour", "R59 eight GPUs"],
-)
-def test_an_ask_brings(ask, gpus, net, month):
-    share = share_of(Money(ask, "USD"), gpus=gpus)
-
-    assert share.net == Money(net, "USD")
-    assert share.month == Money(month, "USD")
 
 
 # --- what we asked

@@ -32,6 +32,26 @@ from tests.workspaces.conftest import (  # noqa: F401
 from workspaces.models import Discrepancy
 from workspaces.services import save_draft
 
+# What an address names without a row behind it.
+NAMED = {
+    "": {},
+    "nothing": {"rest": "nothing"},
+    "provider": {"provider": "sandbox"},
+    "key": {"key": "expired"},
+    "reset": {"uidb36": "1", "key": "set-password"},
+    "passkey": {"pk": 1},
+    "gpu": {"slug": "rtx-4090"},
+    "guide": {"slug": "fine-tuning"},
+    "guide_text": {"slug": "fine-tuning", "language": "es"},
+    "guide_version": {"slug": "fine-tuning", "language": "es", "number": 1},
+    "currency": {"currency": "USD"},
+    "week": {"currency": "USD", "week": "2026-11-30"},
+    # There is none: who may see it has to be looked up before what it is.
+    "movement": {"movement_id": 0},
+    "payout": {"payout_id": 1},
+    "frozen_wallet": {"wallet_id": 0},
+}
+
 
 def draft_top_up(renter):
     return start_top_up(
@@ -103,26 +123,11 @@ def things(renter, make_funded, make_quote):  # noqa: F811
     paying = confirm_top_up(top_up_id=draft_top_up(renter).pk, at=NOON)
     funded = make_funded()
     return {
-        "": {},
-        "nothing": {"rest": "nothing"},
-        "provider": {"provider": "sandbox"},
-        "key": {"key": "expired"},
-        "reset": {"uidb36": "1", "key": "set-password"},
-        "passkey": {"pk": 1},
-        "gpu": {"slug": "rtx-4090"},
-        "guide": {"slug": "fine-tuning"},
-        "guide_text": {"slug": "fine-tuning", "language": "es"},
-        "guide_version": {"slug": "fine-tuning", "language": "es", "number": 1},
-        "currency": {"currency": "USD"},
+        **NAMED,
         "top_up": {"top_up": draft_top_up(renter).uuid},
         "confirmed_top_up": {"top_up": paying.uuid},
         "paid_top_up": {"top_up": paid.uuid},
         "invoice": {"code": issue_invoice(top_up_id=paid.pk, at=NOON).code},
-        "week": {"currency": "USD", "week": "2026-11-30"},
-        # There is none: who may see it has to be looked up before what it is.
-        "movement": {"movement_id": 0},
-        "payout": {"payout_id": 1},
-        "frozen_wallet": {"wallet_id": 0},
         "sandbox": {"reference": paying.provider_ref.removeprefix("cs_test_")},
         "quote": {"quote_id": make_quote().pk},
         "workspace": {"workspace_id": funded.pk},
