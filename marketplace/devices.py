@@ -7,7 +7,6 @@ the mail about a new one from being sent.
 
 from allauth.account.adapter import get_adapter
 from allauth.mfa.models import Authenticator
-from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.signals import authenticator_used
 from django.conf import settings
 from django.dispatch import receiver
@@ -75,7 +74,7 @@ def tell_of_recovery_code(
     if authenticator.type != Authenticator.Type.RECOVERY_CODES:
         return
     authenticator.refresh_from_db()
-    left = len(RecoveryCodes(authenticator).get_unused_codes())
+    left = len(authenticator.wrap().get_unused_codes())
     context = {"user": user, "left": left}
     get_adapter().send_notification_mail("mfa/email/recovery_code_used", user, context)
 
