@@ -15,6 +15,10 @@ _number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 CACHES["default"]["LOCATION"] = f"{REDIS_URL}?db={_number}"  # noqa: F405
 CELERY_BROKER_URL = f"{CELERY_BROKER_URL}?virtual_host={_number}"  # noqa: F405
 DEMO_CLOCK_FILE = f"{DEMO_CLOCK_FILE}-{_number}"  # noqa: F405
+# A test is one transaction, and some wait in it for another program.
+DATABASES["default"]["OPTIONS"]["options"] += (  # noqa: F405
+    " -c idle_in_transaction_session_timeout=600s"
+)
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES["staticfiles"]["BACKEND"] = (  # noqa: F405
     "django.contrib.staticfiles.storage.StaticFilesStorage"

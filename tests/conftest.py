@@ -21,6 +21,7 @@ from tests import (
     money_lookups,  # noqa: F401 - no query compares with a Money
 )
 from tests.billing import provider
+from tests.workspaces import export_tools
 
 SIGNED_UP_AT = datetime(2026, 11, 30, 12, tzinfo=UTC)
 PASSWORD = "a long and private sentence"
@@ -46,6 +47,17 @@ def _english() -> Iterator[None]:
     # A page in another language leaves its language active in the thread.
     with translation.override("en"):
         yield
+
+
+@pytest.fixture(scope="session")
+def tools() -> None:
+    """
+    Wait for dstack, SkyPilot and gpuhunt, before a test begins its transaction.
+    """
+    if not export_tools.wait_until_made():
+        pytest.skip(
+            "dstack, SkyPilot and gpuhunt are missing: `make test` installs them."
+        )
 
 
 @pytest.fixture

@@ -86,9 +86,7 @@ def test_other_currencies_are_converted_at_the_day_rate_or_left_out(
 
 
 @pytest.mark.xdist_group("export tools")
-def test_gpuhunt_and_skypilot_read_the_market(catalog, client, tmp_path):
-    if not export_tools.wait_until_made():
-        pytest.skip("gpuhunt and SkyPilot are not installed: `make test` does that.")
+def test_gpuhunt_and_skypilot_read_the_market(tools, catalog, client, tmp_path):
     for name, path in [("gpuhunt.csv", GPUHUNT), ("skypilot.csv", SKYPILOT)]:
         (tmp_path / name).write_bytes(client.get(path).content)
 

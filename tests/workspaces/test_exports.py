@@ -27,12 +27,10 @@ def page(workspace, tool):
 
 
 @pytest.fixture(scope="session")
-def parse(tmp_path_factory):
+def parse(tools, tmp_path_factory):
     """
     Let the tools themselves read what was exported.
     """
-    if not export_tools.wait_until_made():
-        pytest.skip("dstack and SkyPilot are not installed: `make test` does that.")
     home = tmp_path_factory.mktemp("home")
 
     def read(*files):
