@@ -56,7 +56,8 @@ SELECT wallet.available_id, wallet.held_id, 'USD', 100000, 'HOLD', gen_random_uu
 FROM billing_wallet AS wallet JOIN billing_hold AS hold ON hold.wallet_id = wallet.id
 """
 
-# Half a thousand rates from 0.0500 to 3.9999, with fractions of a cent.
+# Half a thousand rates from 0.0500 to 3.9999, with fractions of a cent. The meters of
+# a hold follow each other, as they do where a rental starts them together.
 METERS = """
 INSERT INTO billing_meter
     (hold_id, name, currency, rate, units, period_seconds, payee_id, fee_rate,
@@ -67,6 +68,7 @@ FROM billing_hold AS hold
 CROSS JOIN generate_series(1, %(per_hold)s) AS n
 JOIN billing_account AS payee ON payee.kind = 'PAYABLE'
     AND payee.party = 'supplier:' || 1 + hold.id %% %(suppliers)s
+ORDER BY hold.id, n
 """
 
 

@@ -151,11 +151,20 @@ def lock_account_ids(ids: Collection[int]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM ("
-            "  SELECT id FROM billing_account WHERE id IN (SELECT unnest(%s))"
+            "  SELECT id FROM billing_account WHERE id = ANY(%s::bigint[])"
             "  ORDER BY id FOR NO KEY UPDATE"
             ") AS locked",
-            [list(ids)],
+            [id_array(ids)],
         )
+
+
+def id_array(ids: Collection[int]) -> str:
+    """
+    Return the ids as PostgreSQL writes an array of them.
+
+    Psycopg writes a list number by number, which takes six times as long.
+    """
+    return f"{{{','.join(map(str, ids))}}}"
 
 
 def post(

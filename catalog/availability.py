@@ -10,10 +10,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Max, Q, Sum
-from django.db.models.functions import Coalesce, Greatest
+from django.db.models import Max, Sum
+from django.db.models.functions import Greatest
 
-from catalog.asks import FEW_NODES, Ask, best_asks
+from catalog.asks import FEW_NODES, Ask
+from catalog.best_asks import best_asks
 from catalog.models import GpuModel, Offer, Region, StockAlert
 
 
@@ -87,13 +88,16 @@ def read_matrix(*, at: datetime, user_id: int | None = None) -> Matrix:
     def cell(gpu: GpuModel, region: Region) -> Cell:
         place = (gpu.pk, region.pk)
         found = stock.get(place, {})
+        best = asks.get((gpu.pk, region.slug))
+        # What is free at a price that is still true.
+        free = best.free_nodes if best else 0
         return Cell(
             gpu=gpu,
             region=region,
-            free_nodes=found.get("free", 0),
-            unconfirmed=found.get("unconfirmed", 0),
+            free_nodes=free,
+            unconfirmed=found.get("free", 0) - free,
             changed_at=found.get("changed_at"),
-            best=asks.get((gpu.pk, region.slug)),
+            best=best,
             alert=alerts.get(place),
         )
 
@@ -105,16 +109,9 @@ def read_matrix(*, at: datetime, user_id: int | None = None) -> Matrix:
 
 
 def _stock(at: datetime) -> Any:
-    is_true = Q(price_id__isnull=False, is_stale=False)
-    listed: Any = Offer.objects.with_price(at).listed(at)
-    return (
-        listed.order_by()
-        .values("gpu_id", "region_id")
-        .annotate(
-            free=Coalesce(Sum("free_nodes", filter=is_true), 0),
-            unconfirmed=Coalesce(Sum("free_nodes", filter=~is_true), 0),
-            changed_at=Max(Greatest("free_changed_at", "listed_at")),
-        )
+    places = Offer.objects.listed(at).order_by().values("gpu_id", "region_id")
+    return places.annotate(
+        free=Sum("free_nodes"), changed_at=Max(Greatest("free_changed_at", "listed_at"))
     )
 
 

@@ -14,17 +14,12 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import (
-    Case,
     DecimalField,
-    ExpressionWrapper,
     F,
     Func,
-    Q,
     QuerySet,
-    Value,
-    When,
 )
-from django.db.models.expressions import RawSQL
+from django.db.models.sql.compiler import SQLCompiler
 from djmoney.contrib.exchange.models import ExchangeBackend, Rate
 
 from money import round_half_up
@@ -35,31 +30,66 @@ REFERENCE: str = settings.CURRENCIES[0]
 """The currency that asks are compared in."""
 
 PLACES = 6
-# Written by hand, because it is part of every query for offers and takes long to build.
-RATE = """
-    SELECT value FROM exchange_rate WHERE currency = %s AND backend_id = (
-        SELECT name FROM exchange_exchangebackend
-        WHERE starts_with(name, %s) AND name <= %s ORDER BY name DESC LIMIT 1
-    )
-"""
 _AMOUNT: "DecimalField[Decimal, Decimal]" = DecimalField(
     max_digits=20, decimal_places=6
 )
 
 
-def comparable(amount: str, currency: str, *, at: datetime) -> ExpressionWrapper:
+def comparable_sql(amount: str, currency: str, day: str) -> str:
     """
     Return a price as SQL in the currency of comparison, null without a known rate.
 
-    `amount` and `currency` name the columns of the price.
+    `amount` and `currency` are the columns of the price; `day` is the placeholder for
+    `newest_name`. Written by hand, because it is part of every query for offers and
+    takes long to build; PostgreSQL asks for each rate once.
     """
     others = [code for code in settings.CURRENCIES if code != REFERENCE]
-    rate = Case(
-        When(Q(**{currency: REFERENCE}), then=Value(Decimal(1), output_field=_AMOUNT)),
-        *(When(Q(**{currency: code}), then=_rate(code, at=at)) for code in others),
-        output_field=_AMOUNT,
+    of_reference = _per_base(REFERENCE, day)
+    converted = " ".join(
+        f"WHEN '{code}' THEN {amount}"
+        f" * round({of_reference} / {_per_base(code, day)}, {PLACES})"
+        for code in others
     )
-    return ExpressionWrapper(F(amount) * rate, output_field=_AMOUNT)
+    return f"CASE {currency} WHEN '{REFERENCE}' THEN {amount} {converted} END"
+
+
+def _per_base(code: str, day: str) -> str:
+    if code == BASE:
+        return "1"
+    # Constant text; what varies is a parameter.
+    return f"""(
+        SELECT value FROM exchange_rate WHERE currency = '{code}' AND backend_id = (
+            SELECT name FROM exchange_exchangebackend
+            WHERE starts_with(name, '{SOURCE} ') AND name <= {day}
+            ORDER BY name DESC LIMIT 1
+        )
+    )"""  # noqa: S608
+
+
+class Comparable(Func):
+    """
+    `comparable_sql` of two columns, at the day rates of `at`.
+    """
+
+    output_field = _AMOUNT
+
+    def __init__(self, amount: str, currency: str, *, at: datetime) -> None:
+        super().__init__(F(amount), F(currency))
+        self.day = newest_name(at)
+
+    def as_sql(  # type: ignore[override]
+        self, compiler: SQLCompiler, _connection: Any, **_context: Any
+    ) -> tuple[str, list[Any]]:
+        (amount, _), (currency, _) = map(compiler.compile, self.source_expressions)
+        sql = comparable_sql(amount, currency, "%s")
+        return f"({sql})", [self.day] * sql.count("%s")
+
+
+def newest_name(at: datetime) -> str:
+    """
+    Return the name that a set of rates of `at`'s day has; earlier ones sort before it.
+    """
+    return f"{SOURCE} {at.astimezone(UTC):%Y-%m-%d}"
 
 
 def rates(*, at: datetime, into: str = REFERENCE) -> dict[str, Decimal]:
@@ -77,26 +107,9 @@ def rates(*, at: datetime, into: str = REFERENCE) -> dict[str, Decimal]:
     }
 
 
-def _rate(code: str, *, at: datetime) -> Func:
-    # Neither query depends on the row: PostgreSQL asks each of them once.
-    quotient: Any = _per_base(REFERENCE, at=at) / _per_base(code, at=at)
-    return Func(quotient, Value(PLACES), function="ROUND", output_field=_AMOUNT)
-
-
-def _per_base(code: str, *, at: datetime) -> Any:
-    if code == BASE:
-        return Value(Decimal(1), output_field=_AMOUNT)
-    # Constant text; what varies is passed as parameters.
-    return RawSQL(RATE, [code, f"{SOURCE} ", _name(at)], output_field=_AMOUNT)  # noqa: S611
-
-
-def _name(at: datetime) -> str:
-    return f"{SOURCE} {at.astimezone(UTC):%Y-%m-%d}"
-
-
 def _newest_day(at: datetime) -> "QuerySet[ExchangeBackend]":
     days = ExchangeBackend.objects.filter(
         name__startswith=f"{SOURCE} ",
-        name__lte=f"{SOURCE} {at.astimezone(UTC):%Y-%m-%d}",
+        name__lte=newest_name(at),
     )
     return days.order_by("-name")[:1]

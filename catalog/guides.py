@@ -10,7 +10,8 @@ from datetime import datetime
 from djmoney.money import Money
 
 from catalog import fit, inference
-from catalog.asks import Ask, best_and_own_asks, best_asks
+from catalog.asks import Ask
+from catalog.best_asks import best_asks, own_asks
 from catalog.costs import PLANNING_WINDOWS, Cost, cost_window
 from catalog.models import (
     GpuModel,
@@ -242,7 +243,7 @@ def _asks(
     supplier_id = workload.example_supplier_id
     if supplier_id is None:
         return best_asks(at=at), {}
-    return best_and_own_asks(supplier_id=supplier_id, at=at)
+    return best_asks(at=at), own_asks(supplier_id=supplier_id, at=at)
 
 
 def _example(

@@ -14,7 +14,8 @@ from urllib.parse import urlencode
 from djmoney.money import Money
 
 from catalog import exchange, fit
-from catalog.asks import Ask, best_asks
+from catalog.asks import Ask
+from catalog.best_asks import best_asks
 from catalog.changes import Advice, Changes, Option, card_gb, judge
 from catalog.costs import PLANNING_WINDOWS, Cost, cost_window, storage_cost
 from catalog.frameworks import Framework

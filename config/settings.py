@@ -109,7 +109,7 @@ TEMPLATES = [
         },
     },
 ]
-FORM_RENDERER = "marketplace.forms.ComponentRenderer"
+FORM_RENDERER = "marketplace.form_renderer.ComponentRenderer"
 
 # Data -------------------------------------------------------------------------
 
@@ -127,6 +127,10 @@ DATABASES = {
             "options": (
                 "-c lock_timeout=3s -c idle_in_transaction_session_timeout=30s"
                 f" -c statement_timeout={STATEMENT_TIMEOUT_SECONDS}s"
+                # No statement here runs so long that compiling it first would pay.
+                " -c jit=off"
+                # What is read lies in memory or on a disk without a head to move.
+                " -c random_page_cost=1.1"
             ),
         },
     },

@@ -20,13 +20,14 @@ def site(request: HttpRequest) -> dict[str, Any]:
 
     What costs a query is a function: it is asked once, by the pages that show it.
     """
+    addresses = cache(lambda: _addresses(request.get_full_path()))
     return {
         "SITE_NAME": settings.SITE_NAME,
         "DEMO": settings.DEMO,
         "launch": cache(_launch),
         "wallet_pill": _wallet_pill(request),
-        "languages_here": cache(lambda: _languages(request.get_full_path())),
-        "page_links": cache(lambda: _page_links(request)),
+        "languages_here": cache(lambda: _languages(addresses())),
+        "page_links": cache(lambda: _page_links(request, addresses)),
     }
 
 
@@ -62,7 +63,14 @@ def _wallet_pill(request: HttpRequest) -> Callable[[], Money | None]:
     return available
 
 
-def _languages(path: str) -> list[dict[str, Any]]:
+def _addresses(path: str) -> dict[str, str]:
+    """
+    Return the address of this page in each language.
+    """
+    return {code: translate_url(path, code) for code, _name in settings.LANGUAGES}
+
+
+def _languages(addresses: dict[str, str]) -> list[dict[str, Any]]:
     """
     Return the languages of the site, each with the address of this page in it.
     """
@@ -70,14 +78,16 @@ def _languages(path: str) -> list[dict[str, Any]]:
         {
             "code": code,
             "name": _own_name(code),
-            "url": translate_url(path, code),
+            "url": url,
             "is_current": code == get_language(),
         }
-        for code, _name in settings.LANGUAGES
+        for code, url in addresses.items()
     ]
 
 
-def _page_links(request: HttpRequest) -> dict[str, Any] | None:
+def _page_links(
+    request: HttpRequest, addresses: Callable[[], dict[str, str]]
+) -> dict[str, Any] | None:
     """
     Return the addresses of a public page for search engines, without its query.
 
@@ -87,8 +97,8 @@ def _page_links(request: HttpRequest) -> dict[str, Any] | None:
     if match is None or getattr(match.func, "login_required", True):
         return None
     here = {
-        code: f"{settings.SITE_URL}{translate_url(request.path, code)}"
-        for code, _name in settings.LANGUAGES
+        code: f"{settings.SITE_URL}{url.partition('?')[0]}"
+        for code, url in addresses().items()
     }
     language = get_language() or settings.LANGUAGE_CODE
     alternates = [*here.items(), ("x-default", here[settings.LANGUAGE_CODE])]

@@ -11,7 +11,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from djmoney.money import Money
 
-from catalog.asks import Ask, best_asks
+from catalog.asks import Ask
+from catalog.best_asks import best_asks
 from catalog.models import GpuModel
 from marketplace.models import Match
 from workspaces.models import Workspace

@@ -6,21 +6,12 @@ from zoneinfo import available_timezones
 from allauth.account.forms import SignupForm as AllauthSignupForm
 from django import forms
 from django.conf import settings
-from django.forms.renderers import TemplatesSetting
 from django.utils.translation import gettext_lazy as _
 
 from billing.fields import AmountField
 from catalog.models import BaseModel, Method
 from marketplace.models import Launch, User
 from workspaces.models.specification import MAX_HOURS
-
-
-class ComponentRenderer(TemplatesSetting):
-    """
-    Draw every form field with the site's own field component.
-    """
-
-    field_template_name = "components/field.html"
 
 
 class SignupForm(AllauthSignupForm):
@@ -43,19 +34,21 @@ class FirstQuestionForm(forms.Form):
     The planner's first question; the planner itself checks the answer.
     """
 
-    model = forms.ModelChoiceField(
-        BaseModel.objects.filter(is_listed=True).order_by("family", "total_params_b"),
-        label=_("Base model"),
-        to_field_name="slug",
-        initial="meta-llama-3-1-8b",
-        empty_label=None,
-    )
+    model = forms.ChoiceField(label=_("Base model"), initial="meta-llama-3-1-8b")
     method = forms.ChoiceField(
         label=_("Method"),
         choices=Method.choices,
         initial=Method.QLORA,
         widget=forms.RadioSelect(attrs={"class": "segments"}),
     )
+
+    def __init__(self) -> None:
+        super().__init__()
+        listed = BaseModel.objects.filter(is_listed=True)
+        names = listed.order_by("family", "total_params_b").values_list("slug", "name")
+        model = self.fields["model"]
+        assert isinstance(model, forms.ChoiceField)
+        model.choices = list(names)
 
 
 @cache

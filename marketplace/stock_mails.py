@@ -11,7 +11,7 @@ from django.utils import translation
 
 from billing.mails import queue_mail
 from catalog import services as catalog
-from catalog.asks import best_asks
+from catalog.best_asks import best_asks
 from catalog.models import StockAlert
 from marketplace import outbox
 

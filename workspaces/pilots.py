@@ -11,7 +11,8 @@ from djmoney.money import Money
 
 from billing import services as billing
 from catalog import costs
-from catalog.asks import Ask, best_asks
+from catalog.asks import Ask
+from catalog.best_asks import best_asks_of
 from catalog.costs import PLANNING_WINDOWS, Cost, Pilot
 from catalog.models import GpuModel, StoragePlan
 
@@ -149,7 +150,7 @@ class _Priced:
 
 
 def _best_ask(wanted: WantedPilot, at: datetime) -> Ask:
-    asks = best_asks(at=at, gpus=wanted.gpus).get(wanted.gpu.pk)
+    asks = best_asks_of(gpu_id=wanted.gpu.pk, at=at, gpus=wanted.gpus)
     if not asks:
         raise NoLiveAsk(
             _("Nobody offers a node with so many of these GPUs now. Choose others.")

@@ -14,7 +14,8 @@ import clock
 from catalog.api import parts, schemas
 from catalog.api.parameters import CostParameters, GpuSlug
 from catalog.api.problems import CannotAnswer
-from catalog.asks import Ask, best_asks
+from catalog.asks import Ask
+from catalog.best_asks import best_asks_of
 from catalog.costs import cost_window
 from catalog.models import GpuModel, StoragePlan
 
@@ -66,7 +67,7 @@ def _ask(gpu: GpuModel, asked: CostParameters) -> Ask:
 
     :raises CannotAnswer: if nobody offers any there
     """
-    for ask in best_asks(at=clock.now(), gpus=asked.gpus).get(gpu.pk, []):
+    for ask in best_asks_of(gpu_id=gpu.pk, at=clock.now(), gpus=asked.gpus):
         if asked.region in (None, ask.region.slug):
             return ask
     raise CannotAnswer(

@@ -12,7 +12,7 @@ from ninja import Query, Router
 import clock
 from catalog.api import parts, schemas
 from catalog.api.parameters import GpuSlug, ListParameters, refuse_parameters
-from catalog.asks import best_asks
+from catalog.best_asks import best_asks, best_asks_of
 from catalog.guides import FitRow, fit_rows
 from catalog.models import BaseModel, GpuModel, Region
 
@@ -53,7 +53,8 @@ def list_gpus(request: HttpRequest, asked: Query[ListParameters]) -> dict[str, A
 def get_gpu(request: HttpRequest, slug: str = GpuSlug) -> dict[str, Any]:
     refuse_parameters(request)
     gpu = parts.find_gpu(slug)
-    return _gpu(fit_rows([gpu], asks=best_asks(at=clock.now()))[0])
+    asks = best_asks_of(gpu_id=gpu.pk, at=clock.now())
+    return _gpu(fit_rows([gpu], asks={gpu.pk: asks})[0])
 
 
 @router.get(

@@ -13,7 +13,7 @@ import clock
 from catalog.api import parts, schemas
 from catalog.api.parameters import GpuSlug, HistoryParameters
 from catalog.api.problems import CannotAnswer
-from catalog.asks import best_asks
+from catalog.best_asks import best_asks_of
 from catalog.models import GpuModel, Offer, Region
 from catalog.price_history import Point, read_history
 from money import plain
@@ -63,7 +63,7 @@ def _region(gpu: GpuModel, slug: str | None) -> Region:
     offered = Offer.objects.filter(gpu=gpu).values("region")
     regions = {each.slug: each for each in Region.objects.filter(pk__in=offered)}
     if slug is None:
-        best = best_asks(at=clock.now()).get(gpu.pk, [])
+        best = best_asks_of(gpu_id=gpu.pk, at=clock.now())
         slug = best[0].region.slug if best else next(iter(sorted(regions)), None)
     if slug not in regions:
         raise CannotAnswer(

@@ -93,7 +93,7 @@ class OfferQuerySet(models.QuerySet["Offer"]):
         if "comparable_amount" in self.query.annotations:
             return self
         return self.with_version(at).annotate(
-            comparable_amount=exchange.comparable(
+            comparable_amount=exchange.Comparable(
                 "_price__hourly_price", "_price__hourly_price_currency", at=at
             )
         )
@@ -280,9 +280,17 @@ class OfferPrice(models.Model):
             models.UniqueConstraint(
                 fields=["offer", "valid_from"], name="offerprice_unique_valid_from"
             ),
+            # With all that is asked of the current prices: see `catalog.best_asks`.
             models.UniqueConstraint(
                 fields=["offer"],
                 condition=Q(valid_to__isnull=True),
+                include=[
+                    "id",
+                    "hourly_price",
+                    "hourly_price_currency",
+                    "valid_from",
+                    "confirmed_at",
+                ],
                 name="offerprice_one_without_end",
             ),
             models.CheckConstraint(

@@ -14,7 +14,8 @@ from django.views.decorators.http import require_safe
 
 import clock
 import formats
-from catalog.asks import Ask, best_asks
+from catalog.asks import Ask
+from catalog.best_asks import best_asks_of
 from catalog.cards import Card, draw
 from catalog.guides import Guide
 from catalog.models import GpuModel
@@ -33,7 +34,7 @@ def workload_card(request: HttpRequest, slug: str) -> HttpResponse:
 @login_not_required
 def gpu_card(request: HttpRequest, slug: str) -> HttpResponse:
     gpu = get_object_or_404(GpuModel, slug=slug)
-    best = next(iter(best_asks(at=clock.now()).get(gpu.pk, [])), None)
+    best = next(iter(best_asks_of(gpu_id=gpu.pk, at=clock.now())), None)
     return _answer(request, _gpu_card(gpu, best))
 
 

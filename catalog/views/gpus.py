@@ -9,7 +9,8 @@ from django.views.decorators.http import require_safe
 from django_htmx.middleware import HtmxDetails
 
 import clock
-from catalog.asks import asks_of, best_asks, best_of
+from catalog.asks import ask_of, rows_of
+from catalog.best_asks import best_asks, best_asks_of
 from catalog.comparison import compare, read_choice
 from catalog.demo_prices import REASON as INVENTED
 from catalog.forms.gpu_list import GpuFilterForm
@@ -69,8 +70,10 @@ def compare_gpus(request: HttpRequest) -> HttpResponse:
 def gpu(request: HttpRequest, slug: str) -> HttpResponse:
     at = clock.now()
     found = get_object_or_404(GpuModel, slug=slug)
-    asks = asks_of(Offer.objects.filter(gpu=found).listed(at), at=at)
-    best = best_of(asks)
+    best = best_asks_of(gpu_id=found.pk, at=at)
+    # All at once: counting them first would take a query more.
+    rows = list(rows_of(Offer.objects.filter(gpu=found).listed(at), at=at))
+    offers = Paginator(rows, OFFERS_SHOWN).get_page(request.GET.get("page"))
     versions = list(
         OfferPrice.objects.filter(offer__gpu=found, valid_from__lte=at)
         .select_related("offer__supplier", "offer__region")
@@ -80,7 +83,8 @@ def gpu(request: HttpRequest, slug: str) -> HttpResponse:
         "gpu": found,
         "row": fit_rows([found], asks={found.pk: best})[0],
         "windows": cost_windows(best[0].rate) if best else [],
-        "offers": Paginator(asks, OFFERS_SHOWN).get_page(request.GET.get("page")),
+        "offers": offers,
+        "asks": [ask_of(row) for row in offers],
         "prices": history_part(
             request, found, first=best[0].region.slug if best else "", at=at
         ),

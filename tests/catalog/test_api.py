@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 import time_machine
 
-from catalog.asks import best_asks
+from catalog.best_asks import best_asks
 from catalog.forms import PlannerForm
 from catalog.live_offers import COLUMNS, LiveOffer
 from catalog.models import GpuModel, Region

@@ -1,16 +1,20 @@
+import random
+from collections import Counter
 from datetime import timedelta
 from decimal import Decimal
+from itertools import product
 
 import pytest
 from djmoney.money import Money
 
 from billing.services import convert
 from catalog import exchange
-from catalog.asks import asks_of, best_asks, best_of
-from catalog.models import GpuModel, Offer, Region, Supplier
-from catalog.services import confirm_prices_of
+from catalog.asks import ask_of, rows_of
+from catalog.best_asks import best_asks, best_asks_of
+from catalog.models import GpuModel, Offer, OfferPrice, Region, Supplier
 from catalog.templatetags.asks import places
 from money import round_half_up
+from tests.catalog.conftest import make_gpu
 
 
 def other_region():
@@ -154,15 +158,94 @@ def test_of_every_size_count_the_nodes_of_every_size(make_offer, gpu, now):
     assert (ask.gpus_per_node, ask.free_nodes) == (8, 3)
 
 
-@pytest.mark.parametrize("gpus", [1, 8])
-def test_of_one_gpu_are_the_same_without_asking_again(catalog, make_offer, now, gpus):
-    Offer.objects.filter(supplier__slug="gpurento").update(free_nodes=1)
-    confirm_prices_of(supplier_slug="gpurento", at=now)
-    everything = best_asks(at=now, gpus=gpus)
+def test_of_one_gpu_are_those_among_all(catalog, now):
+    everything = best_asks(at=now)
 
     for gpu in GpuModel.objects.all():
-        asks = asks_of(Offer.objects.filter(gpu=gpu).listed(now), at=now)
-        assert best_of(asks, gpus=gpus) == everything.get(gpu.pk, [])
+        found = best_asks_of(gpu_id=gpu.pk, at=now)
+        assert found == everything.get(gpu.pk, [])
+    assert len(everything) > 1
+
+
+def asks_of(offers, *, at):
+    return [ask_of(row) for row in rows_of(offers, at=at)]
+
+
+def crowd_of(make_offer, now):
+    """
+    Offers that differ in all that decides whether one is live and which is first.
+    """
+    chance = random.Random(20261201)
+    suppliers = [Supplier.objects.create(slug=f"s{n}", name=f"S{n}") for n in range(12)]
+    gpus = [GpuModel.objects.get(), make_gpu(slug="other", name="Other", label="O")]
+    regions = [Region.objects.get(), other_region()]
+    for supplier, gpu, region, size in product(suppliers, gpus, regions, [1, 8]):
+        offer = make_offer(
+            supplier=supplier,
+            gpu=gpu,
+            region=region,
+            gpus_per_node=size,
+            price=chance.choice([None, "0.30", "0.30", "0.31", "0.45"]),
+            currency=chance.choice(["USD", "USD", "EUR", "GBP"]),
+            confirmed_at=now - timedelta(days=chance.choice([2, 30, 31])),
+            free_nodes=chance.randrange(4),
+            is_listed=chance.random() < 0.9,
+            available_until=chance.choice([None, None, now, now + timedelta(hours=2)]),
+            listed_at=now - timedelta(days=chance.choice([1, 1, 9])),
+        )
+        if chance.random() < 0.4:
+            starts = now + timedelta(days=chance.choice([-1, 0, 1]))
+            OfferPrice.objects.create(
+                offer=offer,
+                hourly_price=Money(chance.choice(["0.20", "0.50"]), "USD"),
+                valid_from=starts,
+                confirmed_at=max(starts, now),
+                created_at=now - timedelta(days=2),
+            )
+
+
+def first_and_free(offers):
+    """
+    Return, by GPU and region, the first offer as the order says it, and all free nodes.
+    """
+    free = Counter()
+    for offer in offers:
+        free[offer.gpu_id, offer.region_id] += offer.free_nodes
+    firsts = offers.cheapest_per("gpu", "region")
+    return {
+        offer.pk: (
+            offer.price_id,
+            offer.comparable_amount,
+            free[offer.gpu_id, offer.region_id],
+        )
+        for offer in firsts
+    }
+
+
+@pytest.mark.parametrize("gpus", [1, 8, None])
+@pytest.mark.parametrize(
+    "rates", [{}, {"USD": "1.17", "GBP": "0.9"}], ids=["no rates", "rates"]
+)
+def test_are_the_first_of_all_live_offers(make_offer, now, day_rates, gpus, rates):
+    if rates:
+        day_rates("2026-11-27", **rates)
+    crowd_of(make_offer, now)
+
+    for days in (-1, 0, 1, 2):
+        at = now + timedelta(days=days, minutes=1)
+        live = Offer.objects.live(at)
+        expected = first_and_free(live.of_size(gpus) if gpus else live)
+        found = [ask for asks in best_asks(at=at, gpus=gpus).values() for ask in asks]
+        versions = {
+            ask.offer_id: OfferPrice.objects.valid(at).get(offer=ask.offer_id)
+            for ask in found
+        }
+        assert {
+            ask.offer_id: (versions[ask.offer_id].pk, ask.comparable, ask.free_nodes)
+            for ask in found
+        } == expected
+        assert all(ask.rate == versions[ask.offer_id].hourly_price for ask in found)
+        assert len(expected) >= 3
 
 
 def test_names_in_a_list_of_asks_run_nothing(make_offer, gpu, now):

@@ -10,7 +10,6 @@ from fractions import Fraction
 from itertools import product
 
 from django.contrib.auth import get_user_model
-from django.db import connection
 from djmoney.money import Money
 
 from billing.gateways import sandbox
@@ -86,9 +85,6 @@ class Stage:
 
 
 def set_stage():
-    with connection.cursor() as cursor:
-        # The planner takes the one question of all rules for a long one.
-        cursor.execute("SET LOCAL jit = off")
     put_catalog(at=moment(START - 10 * DAY))
     head = "CURRENCY,CURRENCY_DENOM,TIME_PERIOD,OBS_VALUE"
     dollars = [f"USD,EUR,{day},{usd}" for day, usd, _ in RATES]
