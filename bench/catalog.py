@@ -8,7 +8,6 @@ is printed with them, and so is the processor time of the page without PostgreSQ
 """
 
 import argparse
-import gc
 import os
 import statistics
 import sys
@@ -75,13 +74,13 @@ def main() -> None:
     with servers.running() as environment:
         os.environ.update(environment, API_CALLS_PER_MINUTE="1000000")
         servers.prepare_django()
-        # Django reads its settings when this is imported.
+        # Django reads its settings when these are imported.
         from bench import crowd  # noqa: PLC0415
+        from config.warm_up import warm_up  # noqa: PLC0415
 
         crowd.build(options.offers)
         # As config.wsgi does it for the web's processes.
-        gc.collect()
-        gc.freeze()
+        warm_up()
         load = os.getloadavg()[0]
         say(f"{options.offers} offers, {options.runs} runs, load {load:.1f}")
         for name, path in {**PAGES, **FILES}.items():

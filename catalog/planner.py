@@ -105,7 +105,7 @@ class Row:
     needs_quantized_experts: bool
     options: list[Option]
     asks: list[Ask]
-    windows: list[Cost]
+    windows: dict[int, Cost]
     cost: Cost | None
     cheapness: tuple[bool, Decimal] | None
     request: str
@@ -239,9 +239,11 @@ class _Planner:
             memory_gb=float(gpu.process_gb),
             has_inline_ecc=gpu.has_inline_ecc,
         )
-        windows = [
-            self._cost(asks[0].rate, hours=hours) for hours in PLANNING_WINDOWS if asks
-        ]
+        windows = {
+            hours: self._cost(asks[0].rate, hours=hours)
+            for hours in PLANNING_WINDOWS
+            if asks
+        }
         cost = self._own_cost(asks, windows)
         is_fitting = verdict.fit is fit.Fit.FITS
         return Row(
@@ -263,13 +265,11 @@ class _Planner:
             return False
         return judge(self.unquantized, gpu) is fit.Fit.NO
 
-    def _own_cost(self, asks: list[Ask], windows: list[Cost]) -> Cost | None:
+    def _own_cost(self, asks: list[Ask], windows: dict[int, Cost]) -> Cost | None:
         hours = self.wanted.hours
         if not asks:
             return None
-        if hours in PLANNING_WINDOWS:
-            return windows[PLANNING_WINDOWS.index(hours)]
-        return self._cost(asks[0].rate, hours=hours)
+        return windows.get(hours) or self._cost(asks[0].rate, hours=hours)
 
     def _cost(self, rate: Money, *, hours: int) -> Cost:
         gpus, plan = self.wanted.training.gpus, self.storage_plan

@@ -81,12 +81,14 @@ class PriceHistory:
     """
     The points of a region's asks in one currency, the oldest first.
 
-    `currencies` are all in which somebody asked there, the most frequent first.
+    `currencies` are all in which somebody asked there, the most frequent first;
+    `reasons` are those that the prices were entered with.
     """
 
     currency: str
     currencies: list[str]
     points: list[Point]
+    reasons: frozenset[str]
 
     @property
     def is_enough(self) -> bool:
@@ -175,7 +177,9 @@ def read_history(
     moments = moments_until(at, days=days)
     rows = _rows(gpu_id=gpu_id, region_id=region_id, since=moments[0], at=at)
     by_currency: dict[str, list[AskedPrice]] = {}
-    for code, amount, since, until in rows:
+    reasons = set()
+    for code, amount, since, until, reason in rows:
+        reasons.add(reason)
         by_currency.setdefault(code, []).append(AskedPrice(amount, since, until))
     found = sorted(by_currency, key=lambda code: (-len(by_currency[code]), code))
     if currency not in by_currency:
@@ -184,6 +188,7 @@ def read_history(
         currency=currency,
         currencies=found,
         points=history(by_currency.get(currency, []), moments),
+        reasons=frozenset(reasons),
     )
 
 
@@ -222,5 +227,5 @@ def _rows(*, gpu_id: int, region_id: int, since: datetime, at: datetime) -> Any:
     counting = versions.annotate(until=Least("valid_to", believed))
     counting = counting.filter(until__gt=Greatest(F("valid_from"), Value(since)))
     return counting.values_list(
-        "hourly_price_currency", "hourly_price", "valid_from", "until"
+        "hourly_price_currency", "hourly_price", "valid_from", "until", "reason"
     )

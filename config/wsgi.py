@@ -1,8 +1,5 @@
-import gc
 import os
-from importlib import import_module
 
-from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -10,9 +7,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("STATEMENT_TIMEOUT_SECONDS", "10")
 
 application = get_wsgi_application()
-# Or the first visitor of each process waits while Django imports all views.
-import_module(settings.ROOT_URLCONF)
-# What is loaded stays: the collector, which would walk over all of it during requests,
-# leaves it alone, and processes that are forked from this one share it.
-gc.collect()
-gc.freeze()
+
+# What it imports reads the settings, which must not be before these are complete.
+from config.warm_up import warm_up  # noqa: E402
+
+warm_up()

@@ -17,7 +17,7 @@ from catalog.api import parts, schemas
 from catalog.api.parameters import EstimateParameters, OwnEstimateParameters
 from catalog.api.problems import CannotAnswer
 from catalog.changes import Option
-from catalog.costs import PLANNING_WINDOWS, Cost
+from catalog.costs import Cost
 from catalog.forms import OWN, PlannerState
 from catalog.models import BaseModel
 from catalog.planner import Plan, Row, Wanted, make_plan
@@ -113,7 +113,7 @@ def _refusal(state: PlannerState) -> CannotAnswer:
 
 
 def _row(row: Row, plan: Plan) -> dict[str, Any]:
-    costs = dict(zip(PLANNING_WINDOWS, row.windows, strict=False))
+    costs = dict(row.windows)
     if row.cost is not None:
         costs[plan.wanted.hours] = row.cost
     return {

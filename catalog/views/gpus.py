@@ -19,8 +19,8 @@ from catalog.guides import cost_windows, fit_rows
 from catalog.models import GpuModel, Offer, OfferPrice, Region
 from catalog.views.price_history import history_part
 
-OFFERS_SHOWN = 50
-VERSIONS_SHOWN = 50
+OFFERS_SHOWN = 25
+VERSIONS_SHOWN = 20
 
 
 @require_safe
@@ -77,7 +77,10 @@ def gpu(request: HttpRequest, slug: str) -> HttpResponse:
     versions = list(
         OfferPrice.objects.filter(offer__gpu=found, valid_from__lte=at)
         .select_related("offer__supplier", "offer__region")
-        .order_by("-valid_from", "-pk")[:VERSIONS_SHOWN]
+        .order_by("-valid_from", "-pk")[: VERSIONS_SHOWN + 1]
+    )
+    prices = history_part(
+        request, found, first=best[0].region.slug if best else "", at=at
     )
     context = {
         "gpu": found,
@@ -85,11 +88,10 @@ def gpu(request: HttpRequest, slug: str) -> HttpResponse:
         "windows": cost_windows(best[0].rate) if best else [],
         "offers": offers,
         "asks": [ask_of(row) for row in offers],
-        "prices": history_part(
-            request, found, first=best[0].region.slug if best else "", at=at
-        ),
-        "versions": versions,
-        "is_invented": any(version.reason == INVENTED for version in versions),
+        "prices": prices,
+        "versions": versions[:VERSIONS_SHOWN],
+        "has_older_versions": len(versions) > VERSIONS_SHOWN,
+        "is_invented": prices is not None and INVENTED in prices.history.reasons,
         "invented": INVENTED,
     }
     return render(request, "catalog/gpu.html", context)

@@ -5,11 +5,13 @@ They write in the active language and the current time zone; `formats` has the r
 Nothing is written for None, so that a missing time needs no condition.
 """
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
+from functools import lru_cache
 
 from django import template
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.timezone import get_current_timezone
 from django.utils.translation import get_language
 from djmoney.money import Money
@@ -58,15 +60,16 @@ def when(at: datetime | None, style: str = "long") -> str:
     """
     if at is None:
         return ""
-    is_short = style == "short"
-    local = formats.date_time(
-        at, _language(), get_current_timezone(), is_short=is_short
-    )
+    return _when(at, _language(), get_current_timezone(), style == "short")
+
+
+@lru_cache(formats.REMEMBERED)
+def _when(at: datetime, language: str, zone: tzinfo, is_short: bool) -> SafeString:
     return format_html(
         '<time datetime="{}" title="{} UTC">{}</time>',
         at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        formats.date_time(at, _language(), UTC, is_short=is_short),
-        local,
+        formats.date_time(at, language, UTC, is_short=is_short),
+        formats.date_time(at, language, zone, is_short=is_short),
     )
 
 

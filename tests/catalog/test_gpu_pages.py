@@ -121,13 +121,17 @@ def test_page_divides_a_long_list_of_offers(make_offer, client, gpu, now):
     first = client.get(f"/gpus/{gpu.slug}/")
     second = client.get(f"/gpus/{gpu.slug}/?page=2")
 
-    assert len(tables_of(first)[0]) == 50
-    assert len(tables_of(second)[0]) == 2
-    assert "Page 1 of 2" in text_of(first)
+    third = client.get(f"/gpus/{gpu.slug}/?page=3")
+
+    assert [len(tables_of(page)[0]) for page in (first, second, third)] == [25, 25, 2]
+    assert "Page 1 of 3" in text_of(first)
 
 
-def test_page_shows_the_fifty_newest_versions(offer, client, gpu, now):
-    for minutes in range(1, 52):
+@pytest.mark.parametrize(("versions", "shown"), [(20, 20), (21, 20)])
+def test_page_shows_the_twenty_newest_versions(
+    offer, client, gpu, now, versions, shown
+):
+    for minutes in range(1, versions):
         OfferPrice.objects.create(
             offer=offer,
             hourly_price=Money("0.41", "USD"),
@@ -136,10 +140,12 @@ def test_page_shows_the_fifty_newest_versions(offer, client, gpu, now):
             created_at=now,
         )
 
-    versions = tables_of(client.get(f"/gpus/{gpu.slug}/"))[-1]
+    page = client.get(f"/gpus/{gpu.slug}/")
+    rows = tables_of(page)[-1]
 
-    assert len(versions) == 50
-    assert versions[0][-1] == "$0.40"
+    assert len(rows) == shown
+    assert rows[0][-1] == "$0.40"
+    assert ("These are the newest." in text_of(page)) is (versions > shown)
 
 
 def test_page_is_not_found_for_another_name(catalog, client):
