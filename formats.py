@@ -13,6 +13,8 @@ from functools import lru_cache
 from babel import Locale
 from babel.dates import format_date, format_time
 from babel.numbers import format_currency, format_decimal, format_percent
+from django.conf import settings
+from django.utils.translation import get_language
 from djmoney.money import Money
 
 from money import places_of, round_half_up
@@ -38,6 +40,13 @@ RATE_PLACES = 6
 REMEMBERED = 10_000
 # From two days on nobody counts in hours; below, a renter does.
 LONGEST_IN_HOURS = timedelta(hours=48)
+
+
+def language() -> str:
+    """
+    Return the language of the page or mail that is being written.
+    """
+    return get_language() or settings.LANGUAGE_CODE
 
 
 def number(value: Decimal | float, language: str, places: int | None = None) -> str:

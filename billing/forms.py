@@ -3,9 +3,9 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
+import formats
 from billing import countries
 from billing.fields import AmountField
 from billing.models import ProviderMovement
@@ -58,7 +58,7 @@ class TopUpForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        language = get_language() or settings.LANGUAGE_CODE
+        language = formats.language()
         country = self.fields["country"]
         assert isinstance(country, forms.ChoiceField)
         country.choices = [

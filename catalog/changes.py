@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from urllib.parse import urlencode
 
-from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 import formats
 from catalog import fit
@@ -182,7 +182,7 @@ def card_gb(gb: float) -> Decimal:
 
 
 def _label(lever: fit.Lever) -> str:
-    training, language = lever.estimate.training, get_language() or "en"
+    training, language = lever.estimate.training, formats.language()
     if lever.change is Change.SHORTER_SEQUENCE:
         length = formats.number(training.sequence_length, language)
         return _("%(length)s tokens") % {"length": length}

@@ -11,7 +11,6 @@ from statistics import median
 from typing import Any
 
 from django.db.models import Q
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from djmoney.money import Money
 
@@ -42,7 +41,7 @@ class PriceFarFromMedian(PriceNotMeant):
     """
 
     def __init__(self, *, median: Money) -> None:
-        language = get_language() or "en"
+        language = formats.language()
         super().__init__(
             _(
                 "This is more than %(share)s away from %(median)s, the median of what"

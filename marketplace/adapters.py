@@ -37,7 +37,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return services.sign_up(
             email=form.cleaned_data["email"],
             password=form.cleaned_data["password1"],
-            language=translation.get_language() or settings.LANGUAGE_CODE,
+            language=formats.language(),
             at=clock.now(),
         )
 
@@ -82,7 +82,7 @@ class AccountAdapter(DefaultAccountAdapter):
         reader = context.get("user", self.request.user)
         if reader.is_authenticated:
             return str(reader.language)
-        return translation.get_language() or settings.LANGUAGE_CODE
+        return formats.language()
 
     def render_mail(
         self,
@@ -93,7 +93,7 @@ class AccountAdapter(DefaultAccountAdapter):
     ) -> EmailMessage:
         context = {"email": email, **outbox.letterhead(), **context}
         if done_at := context.get("timestamp"):
-            language = translation.get_language() or settings.LANGUAGE_CODE
+            language = formats.language()
             context["done_at"] = f"{formats.date_time(done_at, language, UTC)} UTC"
         message = super().render_mail(template_prefix, email, context, headers)
         assert isinstance(message, EmailMultiAlternatives)

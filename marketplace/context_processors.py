@@ -100,7 +100,7 @@ def _page_links(
         code: f"{settings.SITE_URL}{url.partition('?')[0]}"
         for code, url in addresses().items()
     }
-    language = get_language() or settings.LANGUAGE_CODE
+    language = formats.language()
     alternates = [*here.items(), ("x-default", here[settings.LANGUAGE_CODE])]
     return {
         "name": settings.SITE_NAME,

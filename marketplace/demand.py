@@ -17,8 +17,8 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django.utils.functional import Promise
-from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from djmoney.money import Money
 
 import formats
@@ -252,7 +252,7 @@ def _band(
     """
     Return the band of a scale that a value is in, as a key that sorts and a label.
     """
-    language = get_language() or "en"
+    language = formats.language()
     for place, edge in enumerate(edges):
         if value <= edge:
             return f"{place}", _("up to %(edge)s") % {"edge": written(edge, language)}
@@ -288,7 +288,7 @@ def _by_week(waiting: Iterable[Waiting], at: datetime) -> Cut:
 
 
 def _group_of_week(monday: date) -> Group:
-    label = formats.day(monday, get_language() or "en", UTC, is_short=True)
+    label = formats.day(monday, formats.language(), UTC, is_short=True)
     return Group(key=f"{monday}", label=label)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC
 from decimal import Decimal
 
-from django.utils.translation import get_language
 from djmoney.money import Money
 
 import formats
@@ -68,7 +67,9 @@ def bill(
     return Bill(
         lines=[
             Line(
-                hour=formats.date_time(charge.hour, _language(), UTC, is_short=True),
+                hour=formats.date_time(
+                    charge.hour, formats.language(), UTC, is_short=True
+                ),
                 what=_what(charge.meter_name, workspace),
                 seconds=charge.seconds,
                 rate=rates[charge.meter_id],
@@ -95,9 +96,7 @@ def _hourly(meter: MeterInfo) -> Money:
 def _what(name: str, workspace: Workspace) -> str:
     kind = Metered(name)
     if kind == Metered.COMPUTE:
-        return f"{kind.label} × {formats.number(workspace.gpus, _language())}"
-    return f"{kind.label}, {formats.gigabytes(workspace.storage_gb, _language())}"
-
-
-def _language() -> str:
-    return get_language() or "en"
+        return f"{kind.label} × {formats.number(workspace.gpus, formats.language())}"
+    return (
+        f"{kind.label}, {formats.gigabytes(workspace.storage_gb, formats.language())}"
+    )

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from django.utils import timezone
 from django.utils.functional import Promise
-from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from djmoney.money import Money
 
 import formats
@@ -33,19 +33,19 @@ def changes_between(before: Quote, after: Quote) -> list[Change]:
 
 
 def _rate(price: Money | None) -> str:
-    return formats.rate(price, _language()) if price is not None else _("none")
+    return formats.rate(price, formats.language()) if price is not None else _("none")
 
 
 def _money(amount: Money) -> str:
-    return formats.money(amount, _language())
+    return formats.money(amount, formats.language())
 
 
 def _number(value: int | None) -> str:
-    return formats.number(value, _language()) if value is not None else "–"
+    return formats.number(value, formats.language()) if value is not None else "–"
 
 
 def _gigabytes(quote: Quote) -> str:
-    return formats.gigabytes(quote.storage_gb, _language())
+    return formats.gigabytes(quote.storage_gb, formats.language())
 
 
 def _supplier(quote: Quote) -> str:
@@ -68,11 +68,7 @@ def _day(quote: Quote) -> str:
     deadline = quote.start_deadline
     if deadline is None:
         return "–"
-    return formats.day(deadline, _language(), timezone.get_current_timezone())
-
-
-def _language() -> str:
-    return get_language() or "en"
+    return formats.day(deadline, formats.language(), timezone.get_current_timezone())
 
 
 FIELDS: list[tuple[str | Promise, Callable[[Quote], str]]] = [

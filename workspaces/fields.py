@@ -9,7 +9,6 @@ from django.core.exceptions import ValidationError
 from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 import formats
@@ -91,7 +90,7 @@ class GpuField(forms.ModelChoiceField):
     """
 
     def label_from_instance(self, obj: GpuModel) -> str:
-        language = get_language() or "en"
+        language = formats.language()
         return f"{obj.label}, {formats.gigabytes(obj.memory_gb, language)}"
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.utils.functional import Promise
-from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from djmoney.money import Money
 
 import formats
@@ -131,16 +131,16 @@ def _next(title: str, note: str, at: datetime | None) -> Entry:
 
 
 def money(amount: Money) -> str:
-    return formats.money(amount, get_language() or "en")
+    return formats.money(amount, formats.language())
 
 
 def rate(price: Money) -> str:
-    return formats.rate(price, get_language() or "en")
+    return formats.rate(price, formats.language())
 
 
 def number(value: int) -> str:
-    return formats.number(value, get_language() or "en")
+    return formats.number(value, formats.language())
 
 
 def duration(length: timedelta) -> str:
-    return formats.duration(length, get_language() or "en")
+    return formats.duration(length, formats.language())

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 import formats
@@ -134,7 +133,7 @@ def _kept_at_end(values: Values) -> Iterator[Fault]:
 
 
 def _number(value: int) -> str:
-    return formats.number(value, get_language() or "en")
+    return formats.number(value, formats.language())
 
 
 CHECKS: list[tuple[tuple[str, ...], Callable[[Values], Iterator[Fault]]]] = [

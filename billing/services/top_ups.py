@@ -226,7 +226,7 @@ def require_amount(net: Money) -> None:
     :raises TopUpRefused: if it is too small or too large
     """
     least, most = Money(LEAST, net.currency), Money(MOST, net.currency)
-    language = translation.get_language() or settings.LANGUAGE_CODE
+    language = formats.language()
     if net < least:
         message = _("The smallest top-up is %s.")
         raise TopUpRefused(message % formats.money(least, language))
@@ -245,7 +245,7 @@ def require_limit(wallet: Wallet, net: Money, *, at: datetime) -> None:
     counted = wallet.top_ups.counted().filter(confirmed_at__gt=at - LIMIT_PERIOD)
     used = Money(counted.aggregate(sum=Sum("net"))["sum"] or 0, net.currency)
     if used + net > limit:
-        language = translation.get_language() or settings.LANGUAGE_CODE
+        language = formats.language()
         message = _(
             "You can top up %(limit)s in 24 hours, and %(left)s of that is left."
         )

@@ -8,7 +8,6 @@ from datetime import datetime
 from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from djmoney.money import Money
 
@@ -26,7 +25,7 @@ class InsufficientFunds(Exception):
         self.needed = needed
         self.free = free
         self.shortfall = needed - free
-        language = get_language() or settings.LANGUAGE_CODE
+        language = formats.language()
         super().__init__(
             _(
                 "This needs %(needed)s and %(free)s is free in your wallet."

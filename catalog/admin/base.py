@@ -5,17 +5,12 @@ What several tables of the catalog have in common.
 from typing import Any
 
 from django.contrib import admin
-from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 import formats
 from catalog.models import Listing, OfferPrice, PriceProposal
 
 OFFER_NAMES = ["offer__gpu", "offer__supplier", "offer__region"]
-
-
-def language() -> str:
-    return get_language() or "en"
 
 
 class ReadOnly:
@@ -58,4 +53,4 @@ class Versions(ReadOnly):
 
     @admin.display(description=_("price per GPU-hour"), ordering="hourly_price")
     def rate(self, price: OfferPrice | PriceProposal) -> str:
-        return formats.rate(price.hourly_price, language())
+        return formats.rate(price.hourly_price, formats.language())

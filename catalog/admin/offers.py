@@ -16,7 +16,7 @@ from djmoney.money import Money
 import clock
 import formats
 from catalog import services
-from catalog.admin.base import OFFER_NAMES, OfOffer, ReadOnly, Versions, language
+from catalog.admin.base import OFFER_NAMES, OfOffer, ReadOnly, Versions
 from catalog.forms.offers import OfferForm
 from catalog.models import Listing, Offer, OfferPrice, PriceProposal
 
@@ -134,8 +134,8 @@ class OfferAdmin(admin.ModelAdmin):
     @admin.display(description=_("free nodes"), ordering="free_nodes")
     def free_of_nodes(self, offer: Offer) -> str:
         return gettext("%(free)s of %(nodes)s") % {
-            "free": formats.number(offer.free_nodes, language()),
-            "nodes": formats.number(offer.nodes, language()),
+            "free": formats.number(offer.free_nodes, formats.language()),
+            "nodes": formats.number(offer.nodes, formats.language()),
         }
 
     @admin.display(description=_("price/h"), ordering="hourly_amount")
@@ -143,13 +143,13 @@ class OfferAdmin(admin.ModelAdmin):
         if offer.price_id is None:
             return None
         price = Money(offer.hourly_amount, offer.hourly_currency)
-        return formats.rate(price, language())
+        return formats.rate(price, formats.language())
 
     @admin.display(description=_("confirmed"), ordering="price_as_of")
     def price_state(self, offer: Any) -> str | None:
         if offer.price_id is None:
             return None
-        day = formats.day(offer.price_as_of, language(), UTC)
+        day = formats.day(offer.price_as_of, formats.language(), UTC)
         if offer.is_stale:
             return format_html("<strong>{}: {}</strong>", gettext("stale"), day)
         return day

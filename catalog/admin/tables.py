@@ -10,7 +10,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 import formats
-from catalog.admin.base import ReadOnly, language
+from catalog.admin.base import ReadOnly
 from catalog.models import (
     BaseModel,
     GpuModel,
@@ -82,7 +82,7 @@ class StoragePlanAdmin(admin.ModelAdmin):
 
     @admin.display(description=_("price per GB-month"), ordering="monthly_price")
     def price(self, plan: StoragePlan) -> str:
-        return formats.rate(plan.monthly_price, language())
+        return formats.rate(plan.monthly_price, formats.language())
 
 
 @admin.register(Image)

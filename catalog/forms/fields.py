@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.utils.functional import Promise
-from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 import formats
@@ -95,7 +94,7 @@ class FigureField(forms.CharField):
         return figure
 
     def _error(self, code: str) -> forms.ValidationError:
-        language = get_language() or "en"
+        language = formats.language()
         values = {
             "least": formats.number(self.above or 0, language),
             "most": formats.number(self.most, language),

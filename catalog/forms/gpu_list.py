@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.utils.functional import Promise
-from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 import formats
@@ -182,7 +181,7 @@ class GpuFilterForm(forms.Form):
         Return what a filter asks, in words.
         """
         value, field = self.cleaned_data[name], self.fields[name]
-        language = get_language() or "en"
+        language = formats.language()
         if isinstance(field, forms.BooleanField):
             return str(field.label)
         if isinstance(field, forms.ChoiceField):

@@ -8,7 +8,6 @@ from typing import Any
 
 from django import forms
 from django.utils.functional import Promise
-from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 import formats
@@ -216,7 +215,7 @@ class PlannerForm(forms.Form):
             forms.HiddenInput() if self.is_own else DatalistInput(names)
         )
         if self.chosen:
-            language = get_language() or "en"
+            language = formats.language()
             shape = self.chosen
             hint = _("%(parameters)s, %(layers)s layers, vocabulary of %(vocabulary)s")
             self.fields["model"].help_text = hint % {

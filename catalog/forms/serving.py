@@ -7,7 +7,6 @@ from typing import Any
 
 from django import forms
 from django.db.models import QuerySet
-from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 import formats
@@ -81,7 +80,7 @@ class ServingForm(forms.Form):
         longest = model.max_position_embeddings if model else None
         if context and longest and context > longest:
             text = _("%(model)s reads %(longest)s tokens at most.")
-            shown = formats.number(longest, get_language() or "en")
+            shown = formats.number(longest, formats.language())
             self.add_error("context", text % {"model": model, "longest": shown})
         return data
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.db.models import Q
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from djmoney.money import Money
 
@@ -50,7 +49,7 @@ class BelowFloor(PriceRefused):
     """
 
     def __init__(self, floor: Money) -> None:
-        language = get_language() or "en"
+        language = formats.language()
         super().__init__(
             _("This is below your floor of %(floor)s. Change the floor first.")
             % {"floor": formats.rate(floor, language)}
@@ -265,7 +264,7 @@ def _needs_staff(wanted: Nodes, medians: Medians) -> str:
             "Nobody asks for this GPU in %(currency)s, so there is nothing to compare"
             " the ask with. Write to us: our staff can set it."
         ) % {"currency": currency}
-    language = get_language() or "en"
+    language = formats.language()
     return _(
         "This is more than %(share)s away from %(median)s, the median of what was asked"
         " for this GPU in the last 30 days. If it is meant, write to us: our staff can"

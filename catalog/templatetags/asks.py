@@ -15,7 +15,7 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import get_current_timezone
-from django.utils.translation import get_language, gettext, ngettext, pgettext
+from django.utils.translation import gettext, ngettext, pgettext
 
 import formats
 from catalog.asks import Ask
@@ -45,7 +45,9 @@ def free_badge(stock: Stocked) -> SafeString:
     """
     Return how many nodes are free, as a badge.
     """
-    return _free_badge(stock.free_nodes, stock.is_free, stock.is_few, _language())
+    return _free_badge(
+        stock.free_nodes, stock.is_free, stock.is_few, formats.language()
+    )
 
 
 @lru_cache(REMEMBERED)
@@ -66,7 +68,7 @@ def as_of(ask: Ask) -> str:
     Return who asks a price and when it was last said to be true.
     """
     on = ask.as_of.astimezone(get_current_timezone()).date()
-    return _as_of(ask.supplier, on, _language())
+    return _as_of(ask.supplier, on, formats.language())
 
 
 @lru_cache(REMEMBERED)
@@ -81,7 +83,7 @@ def machine(found: Machine) -> str:
     """
     Return what is around the GPUs of a node, in one line.
     """
-    language = _language()
+    language = formats.language()
     text = gettext("%(cores)s cores, %(ram)s RAM, %(disk)s disk, %(network)s Gbit/s")
     line = text % {
         "cores": formats.number(found.cpu_cores, language),
@@ -99,7 +101,7 @@ def asked(ask: Ask) -> SafeString:
     """
     return format_html(
         '<b>{}</b><br>{}<br><small class="narrow">{}</small>',
-        formats.rate(ask.rate, _language()),
+        formats.rate(ask.rate, formats.language()),
         free_badge(ask),
         as_of(ask),
     )
@@ -112,7 +114,7 @@ def places(asks: Sequence[Ask]) -> SafeString | str:
     """
     if not asks:
         return ""
-    language, zone = _language(), get_current_timezone()
+    language, zone = formats.language(), get_current_timezone()
     cities, lines = [], []
     for ask in asks:
         city = region_city(ask.region)
@@ -145,7 +147,11 @@ def _place(ask: Ask, asks: Sequence[Ask]) -> str:
     Return the city of an ask, with its price where there are several.
     """
     city = region_city(ask.region)
-    return f"{city} {formats.rate(ask.rate, _language())}" if len(asks) > 1 else city
+    return (
+        f"{city} {formats.rate(ask.rate, formats.language())}"
+        if len(asks) > 1
+        else city
+    )
 
 
 @register.filter
@@ -156,13 +162,9 @@ def from_price(ask: Ask | None) -> SafeString:
     if ask is None:
         return format_html('<span class="soft">{}</span>', gettext("no live ask"))
     text = pgettext("the lowest of several prices", "from <b>%(price)s</b>")
-    price = formats.rate(ask.rate, _language())
+    price = formats.rate(ask.rate, formats.language())
     return format_html(text.replace("%(price)s", "{}"), price)
 
 
 def _badge(kind: str, text: str) -> SafeString:
     return format_html('<span class="badge {}">{}</span>', kind, text)
-
-
-def _language() -> str:
-    return get_language() or "en"

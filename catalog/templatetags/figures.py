@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django import template
-from django.utils.translation import get_language, gettext, pgettext
+from django.utils.translation import gettext, pgettext
 
 import formats
 
@@ -29,7 +29,7 @@ def figure(value: Any, kind: str) -> str:
     """
     if value is None:
         return gettext("no live ask") if kind in {"rate", "money"} else "–"
-    language = get_language() or "en"
+    language = formats.language()
     if writer := WRITERS.get(kind):
         return writer(value, language)
     return f"{formats.number(value, language)} {kind}"

@@ -35,7 +35,7 @@ def room(row: Row) -> str:
     """
     Return the memory that a GPU has for a job, and of how much if ECC keeps some.
     """
-    language = get_language() or "en"
+    language = formats.language()
     if not row.gpu.has_inline_ecc:
         return formats.gigabytes(row.room_gb, language)
     return gettext("%(room)s of %(memory)s") % {
@@ -52,5 +52,5 @@ def needed_of_room(row: Row, needed: str) -> str:
     return gettext("%(gpu)s: %(needed)s of %(room)s") % {
         "gpu": row.gpu.label,
         "needed": needed,
-        "room": formats.gigabytes(row.room_gb, get_language() or "en"),
+        "room": formats.gigabytes(row.room_gb, formats.language()),
     }

@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.shortcuts import get_object_or_404
 from django.utils.cache import patch_cache_control
 from django.utils.http import parse_etags
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -39,7 +38,7 @@ def gpu_card(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _guide_card(guide: Guide) -> Card:
-    language = _language()
+    language = formats.language()
     example = guide.example
     figures = (
         []
@@ -61,7 +60,7 @@ def _guide_card(guide: Guide) -> Card:
 
 
 def _gpu_card(gpu: GpuModel, best: Ask | None) -> Card:
-    language = _language()
+    language = formats.language()
     figures = [
         (formats.gigabytes(gpu.memory_gb, language), gpu.memory_type),
         (f"{formats.number(gpu.bandwidth_gbs, language)} GB/s", _("Bandwidth")),
@@ -88,7 +87,3 @@ def _answer(request: HttpRequest, card: Card) -> HttpResponse:
     response["ETag"] = card.etag
     patch_cache_control(response, public=True, max_age=KEPT_SECONDS)
     return response
-
-
-def _language() -> str:
-    return get_language() or "en"

@@ -3,10 +3,10 @@ from typing import Any
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
 
 import clock
+import formats
 from catalog.forms.serving import ServingForm, served_models
 from catalog.guides import Guide, read_guide, read_guide_list
 from catalog.models import WorkloadText
@@ -17,7 +17,7 @@ from catalog.structured import describe_guide
 @require_safe
 @login_not_required
 def workloads(request: HttpRequest) -> HttpResponse:
-    guides = read_guide_list(language=_language())
+    guides = read_guide_list(language=formats.language())
     return render(request, "catalog/workloads.html", {"guides": guides})
 
 
@@ -35,7 +35,7 @@ def find_guide(slug: str) -> Guide:
     :raises Http404: if it is not published
     """
     try:
-        return read_guide(slug=slug, language=_language(), at=clock.now())
+        return read_guide(slug=slug, language=formats.language(), at=clock.now())
     except WorkloadText.DoesNotExist as error:
         raise Http404("There is no such guide.") from error
 
@@ -51,7 +51,3 @@ def guide_context(request: HttpRequest, guide: Guide) -> dict[str, Any]:
         if form.is_valid():
             context["serving"] = plan_serving(form.wanted(), rows=guide.rows)
     return context
-
-
-def _language() -> str:
-    return get_language() or "en"

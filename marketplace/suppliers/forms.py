@@ -9,12 +9,13 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.core.validators import RegexValidator, URLValidator
-from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from djmoney.money import Money
 from stdnum import bic, iban
 from stdnum.exceptions import ValidationError as NumberFault
 
+import formats
 from billing import countries
 from billing.tax import EU_COUNTRIES, VatIdInvalid, parse_vat_id
 from catalog.forms.fields import CountField, FigureField
@@ -108,7 +109,7 @@ class CompanyForm(forms.Form):
         super().__init__(*args, **kwargs)
         country = self.fields["country"]
         assert isinstance(country, forms.ChoiceField)
-        language = get_language() or settings.LANGUAGE_CODE
+        language = formats.language()
         country.choices = [
             ("", _("Choose a country")),
             *countries.choices(language=language),

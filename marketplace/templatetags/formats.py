@@ -13,7 +13,6 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import get_current_timezone
-from django.utils.translation import get_language
 from djmoney.money import Money
 
 import formats
@@ -23,32 +22,32 @@ register = template.Library()
 
 @register.filter
 def money(value: Money | None) -> str:
-    return "" if value is None else formats.money(value, _language())
+    return "" if value is None else formats.money(value, formats.language())
 
 
 @register.filter
 def rate(value: Money | None) -> str:
-    return "" if value is None else formats.rate(value, _language())
+    return "" if value is None else formats.rate(value, formats.language())
 
 
 @register.filter
 def num(value: Decimal | float | None, places: int | None = None) -> str:
-    return "" if value is None else formats.number(value, _language(), places)
+    return "" if value is None else formats.number(value, formats.language(), places)
 
 
 @register.filter
 def pct(value: Decimal | float | None, places: int | None = None) -> str:
-    return "" if value is None else formats.percent(value, _language(), places)
+    return "" if value is None else formats.percent(value, formats.language(), places)
 
 
 @register.filter
 def billions(value: Decimal | float | None) -> str:
-    return "" if value is None else formats.billions(value, _language())
+    return "" if value is None else formats.billions(value, formats.language())
 
 
 @register.filter
 def gb(value: Decimal | float | None, places: int | None = None) -> str:
-    return "" if value is None else formats.gigabytes(value, _language(), places)
+    return "" if value is None else formats.gigabytes(value, formats.language(), places)
 
 
 @register.filter
@@ -60,7 +59,7 @@ def when(at: datetime | None, style: str = "long") -> str:
     """
     if at is None:
         return ""
-    return _when(at, _language(), get_current_timezone(), style == "short")
+    return _when(at, formats.language(), get_current_timezone(), style == "short")
 
 
 @lru_cache(formats.REMEMBERED)
@@ -81,13 +80,9 @@ def day(at: datetime | date | None, style: str = "long") -> str:
     if at is None:
         return ""
     zone = get_current_timezone()
-    return formats.day(at, _language(), zone, is_short=style == "short")
+    return formats.day(at, formats.language(), zone, is_short=style == "short")
 
 
 @register.filter
 def duration(length: timedelta | None) -> str:
-    return "" if length is None else formats.duration(length, _language())
-
-
-def _language() -> str:
-    return get_language() or "en"
+    return "" if length is None else formats.duration(length, formats.language())

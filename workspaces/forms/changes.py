@@ -7,8 +7,8 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
-from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 import formats
 from billing.fields import AmountField
@@ -138,7 +138,7 @@ class ResumeForm(FitForm):
                 _("“%(plan)s” keeps data for %(days)s days at most.")
                 % {
                     "plan": plan_name(plan),
-                    "days": formats.number(plan.kept_days_after, _language()),
+                    "days": formats.number(plan.kept_days_after, formats.language()),
                 }
             )
         return days
@@ -156,7 +156,3 @@ class ResumeForm(FitForm):
         del values["is_fit_risk_accepted"]
         values["regions"] = sorted(region.slug for region in values["regions"])
         return WantedResume(**values)
-
-
-def _language() -> str:
-    return get_language() or "en"

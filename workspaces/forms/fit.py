@@ -5,7 +5,6 @@ What forms say of a GPU that is too small: it needs an explicit "I know".
 from typing import TYPE_CHECKING
 
 from django import forms
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 import formats
@@ -32,7 +31,7 @@ class FitForm(forms.Form):
         self.is_fit_risky = verdict == Verdict.NO
         if not self.is_fit_risky or self.cleaned_data["is_fit_risk_accepted"]:
             return
-        language = get_language() or "en"
+        language = formats.language()
         memory_gb = self.cleaned_data["gpu"].process_gb
         message = _(
             "The estimate is %(needed)s on each GPU, and this one has %(memory)s."

@@ -9,8 +9,8 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
-from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 import formats
 from billing.fields import AmountField
@@ -365,7 +365,7 @@ def initial_from_quote(quote: Quote) -> dict[str, Any]:
 
 
 def _label(wallet: WalletBalance) -> str:
-    language = get_language() or "en"
+    language = formats.language()
     return _("%(currency)s wallet, %(available)s free") % {
         "currency": wallet.currency,
         "available": formats.money(wallet.available, language),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db import transaction
-from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from djmoney.money import Money
 
 import formats
@@ -180,4 +180,4 @@ def _too_many_hours() -> str:
 
 
 def _number(value: int) -> str:
-    return formats.number(value, get_language() or "en")
+    return formats.number(value, formats.language())

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 import formats
@@ -77,4 +76,4 @@ def end_automatic_extension(*, at: datetime) -> int:
 
 
 def _number(value: int) -> str:
-    return formats.number(value, get_language() or "en")
+    return formats.number(value, formats.language())
