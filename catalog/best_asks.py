@@ -31,7 +31,7 @@ WITH price AS (
     SELECT id, offer_id, hourly_price, hourly_price_currency
     FROM catalog_offerprice
     WHERE valid_to > %(at)s AND valid_from <= %(at)s AND confirmed_at >= %(freshest)s
-), place AS (
+), place AS MATERIALIZED (
     SELECT
         sum(offer.free_nodes) AS free_nodes,
         to_jsonb(min(ROW({COMPARABLE}, hourly_price, listed_at, offer.id, price.id)))

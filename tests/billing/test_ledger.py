@@ -1,3 +1,4 @@
+import re
 from datetime import timedelta
 from decimal import Decimal
 
@@ -214,7 +215,7 @@ def test_locks_meters_then_holds_then_accounts(hold, run_meter, verb, pay_in):
     }[verb]
 
     locks = [
-        next(name for name in ("account", "hold", "meter") if f"billing_{name}" in sql)
+        re.search(r'FROM "?billing_(\w+)', sql)[1]
         for sql in statements(run)
         if "FOR NO KEY UPDATE" in sql
     ]
