@@ -77,8 +77,6 @@ def _choice_group(name: str | None, options: list[dict[str, Any]], _index: int) 
 
 
 def _choice(option: Mapping[str, Any]) -> str:
-    if not option["wrap_label"]:
-        return _input(option)
     own = option["attrs"].get("id")
     target = f' for="{conditional_escape(own)}"' if own else ""
     label = conditional_escape(option["label"])

@@ -4,8 +4,8 @@ Who rents out what, where, and at which price since when.
 An offer has no price of its own: its price is the version in `OfferPrice` that is
 valid at the moment in question. Versions are only ever added, so what a page showed
 last month can be shown again, a price can be scheduled, and a running rental is never
-repriced. `Offer.objects.live(at).cheapest_first()` is the one way to find the best
-ask: every "from" price on every page comes from it.
+repriced. `Offer.objects.live(at).cheapest_first()` says which ask is the best:
+`catalog.best_asks` finds the same one, for every "from" price on every page.
 """
 
 from datetime import datetime, timedelta
@@ -61,16 +61,15 @@ class Supplier(models.Model):
 
 
 class OfferQuerySet(models.QuerySet["Offer"]):
-    def with_version(self, at: datetime) -> Self:
+    def with_price(self, at: datetime) -> Self:
         """
-        Add what one GPU costs an hour at `at`, and since when that is known.
+        Add what one GPU costs an hour at `at`, since when that is known, and its order.
 
         Annotates `price_id`, `hourly_amount`, `hourly_currency`, `price_as_of` (when
-        somebody last said that it is true) and `is_stale`; all are null for an offer
-        that has no price yet.
+        somebody last said that it is true), `is_stale`, and `comparable_amount`: the
+        price in the currency that asks are compared in, null where no rate is known,
+        for sorting, not for show. All are null for an offer that has no price yet.
         """
-        if "price_id" in self.query.annotations:
-            return self
         freshest = at - timedelta(days=settings.PRICE_STALE_DAYS)
         return self.annotate(
             _price=FilteredRelation("prices", condition=_valid(at, "prices__")),
@@ -81,21 +80,9 @@ class OfferQuerySet(models.QuerySet["Offer"]):
             is_stale=models.ExpressionWrapper(
                 Q(_price__confirmed_at__lt=freshest), models.BooleanField()
             ),
-        )
-
-    def with_price(self, at: datetime) -> Self:
-        """
-        Add the price as `with_version` does, and what makes prices comparable.
-
-        `comparable_amount` is the price in the currency that asks are compared in, null
-        where no rate is known: for sorting, not for show.
-        """
-        if "comparable_amount" in self.query.annotations:
-            return self
-        return self.with_version(at).annotate(
             comparable_amount=exchange.Comparable(
                 "_price__hourly_price", "_price__hourly_price_currency", at=at
-            )
+            ),
         )
 
     def listed(self, at: datetime) -> Self:
