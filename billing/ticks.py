@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 CHARGES_PER_CHUNK = 10_000
 
-LOOK = """
+LOOK_AT_DUE = """
     SELECT
         count(*),
         ceil(extract(epoch FROM sum(least(ends_at, %(until)s) - billed_until)) / 3600),
@@ -227,7 +227,7 @@ def bill_due(*, at: datetime) -> BillingRun:
     run = BillingRun()
     moment = {"at": at, "until": whole_hour(at)}
     with connection.cursor() as cursor:
-        cursor.execute(LOOK, moment)
+        cursor.execute(LOOK_AT_DUE, moment)
         meters, hours, has_faults = cursor.fetchone()
     if not meters:
         return run

@@ -52,7 +52,7 @@ def in_tick(right, wrong):
 
 def in_due(right, wrong):
     stack = ExitStack()
-    for name in ("LOOK", "LOCK_DUE_METERS"):
+    for name in ("LOOK_AT_DUE", "LOCK_DUE_METERS"):
         sql = getattr(ticks, name)
         assert right in sql
         stack.enter_context(mock.patch.object(ticks, name, sql.replace(right, wrong)))
